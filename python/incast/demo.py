@@ -15,7 +15,7 @@ from pathlib import Path
 from incast import catalogue
 from incast.cli import INTERRUPTED, OK, compare
 from incast.cli.outcome import ending
-from incast.cli.table import Column, number, paragraph, section, table
+from incast.cli.table import columns, number, paragraph, section, table
 from incast.cli.tables import ranked, title
 from incast.progress import duration
 from incast.results.result import Result
@@ -181,18 +181,6 @@ def one_table(microburst: Mapping[str, Result], loaded: Mapping[str, Result]) ->
         microburst: A result for each algorithm.
         loaded: A result for each algorithm, in the order of the table.
     """
-    columns = [
-        Column("algorithm", left=True),
-        Column("paper"),
-        Column("path", left=True),
-        Column("peak", "KB", group="microburst"),
-        Column("steady", "KB", group="microburst"),
-        Column("settled", "us", group="microburst"),
-        Column("unused", "us", group="microburst"),
-        Column("small", "p99", group="CacheFollower"),
-        Column("large", "mean", group="CacheFollower"),
-        Column("all", "mean", group="CacheFollower"),
-    ]
     papers = {name: str(n) for n, names in enumerate(PAPERS.values(), 1) for name in names}
     rows = []
     for label in dict.fromkeys([*loaded, *microburst]):
@@ -201,7 +189,10 @@ def one_table(microburst: Mapping[str, Result], loaded: Mapping[str, Result]) ->
         paper = papers.get(label.partition(":")[0], "–")
         star = "" if label not in loaded or all(load.steady for load in loaded[label].loads) else "*"
         rows.append([title(label) + star, paper, "REPS" if is_sprayed(label) else "one", *burst, *slowdown])
-    return table(columns, rows)
+    bursts = [("peak", "KB"), ("steady", "KB"), ("settled", "us"), ("unused", "us")]
+    slowdowns = [("small", "p99"), ("large", "mean"), ("all", "mean")]
+    headings = [(*one, "microburst") for one in bursts] + [(*one, "CacheFollower") for one in slowdowns]
+    return table(columns("algorithm", ("paper", ""), "path", *headings), rows)
 
 
 def carried(results: Mapping[str, Result]) -> str:

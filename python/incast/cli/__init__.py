@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from incast._build import __version__
 from incast._terminal import guarded
-from incast.errors import PluginError, ResultError, ScenarioError
+from incast.errors import PluginError, ResultError, ScenarioError, WireError
 from incast.real.kernel import KernelError
 from incast.scenario import Interrupted
 
@@ -83,7 +83,7 @@ def _command(arguments: Sequence[str] | None) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    except (ResultError, PluginError, KernelError) as error:
+    except (ResultError, PluginError, KernelError, WireError) as error:
         print(f"incast: {error}", file=sys.stderr)
         return FAILED
 

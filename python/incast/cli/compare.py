@@ -14,7 +14,7 @@ from incast._terminal import WIDTH, cells
 from incast.cli import testbed
 from incast.cli.common import check_free, folder_name, load, place
 from incast.cli.estimate import estimate
-from incast.cli.options import run_options, scenario_options
+from incast.cli.options import Commands, add_command, flag_option, run_options, scenario_options
 from incast.cli.outcome import ending
 from incast.cli.run import run_one, say, warn
 from incast.cli.table import section
@@ -26,16 +26,15 @@ from incast.results.result import Result
 from incast.scenario import Interrupted, Scenario
 from incast.scenario.choice import Choice, choose
 
-ENOUGH_FLOWS = 10
-"""Fewer finished flows make no picture of a distribution."""
 
-
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "compare",
-        help="run a scenario with several algorithms and print one table",
-        description="Runs one scenario with several algorithms: same flows, same seed, one table.",
+        "run a scenario with several algorithms and print one table",
+        "Runs one scenario with several algorithms: same flows, same seed, one table.",
     )
     scenario_options(sub)
     sub.add_argument(
@@ -46,11 +45,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "one that the scenario permits, and why each other one is left out",
     )
     run_options(sub)
-    sub.add_argument("--plot", action="store_true", help="save a picture too, as PNG and PDF")
-    sub.add_argument(
-        "--testbed", action="store_true", help="with real kernels, as `incast testbed`; each run is made anew"
-    )
-    sub.set_defaults(act=act)
+    flag_option(sub, "--plot", "save a picture too, as PNG and PDF")
+    flag_option(sub, "--testbed", "with real kernels, as `incast testbed`; each run is made anew")
 
 
 def act(options: argparse.Namespace) -> int:
@@ -158,6 +154,10 @@ def finish(outcome: Outcome, options: argparse.Namespace) -> None:
 def left_out(chosen: Choice) -> str:
     """The algorithms that are left out, each with the reason."""
     return section("left out", list(chosen.left_out.items()))
+
+
+ENOUGH_FLOWS = 10
+"""Fewer finished flows make no picture of a distribution."""
 
 
 def pictures(results: Mapping[str, Result], parent: Path) -> list[Path]:

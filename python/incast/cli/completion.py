@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from incast import catalogue
+from incast.cli.options import Commands, add_command
 from incast.scenario.choice import ALL
 
 FILES = "files"
@@ -46,17 +47,17 @@ class Command:
     positionals: list[Word] = field(default_factory=list)
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "completion",
-        help="print a completion script for a shell",
-        description="Prints a script that completes commands, options and names in a shell.",
+        "print a completion script for a shell",
+        "Prints a script that completes commands, options and names in a shell.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument("shell", choices=sorted(_SHELLS), metavar="SHELL", help="bash, fish or zsh")
-    sub.set_defaults(act=act)
 
 
 _EPILOG = """\
@@ -148,13 +149,12 @@ def bash(found: list[Command]) -> str:
     return _BASH.replace("@NAMES@", names).replace("@CASES@", "\n".join(cases)).rstrip()
 
 
+_BASH_TAKES = {FILES: "_incast_files -f", FOLDERS: "_incast_files -d", None: ":"}
+
+
 def _bash_takes(word: Word) -> str:
-    if word.takes == FILES:
-        return "_incast_files -f"
-    if word.takes == FOLDERS:
-        return "_incast_files -d"
-    if word.takes is None:
-        return ":"
+    if not isinstance(word.takes, tuple):
+        return _BASH_TAKES[word.takes]
     words = shlex.quote(" ".join(word.takes))
     return f"_incast_listed {words}" if word.listed else f"_incast_words {words}"
 
@@ -209,13 +209,12 @@ def zsh(found: list[Command]) -> str:
     return _ZSH.replace("@NAMES@", names).replace("@CASES@", "\n".join(cases)).rstrip()
 
 
+_ZSH_TAKES = {FILES: "_files", FOLDERS: "_files -/", None: " "}
+
+
 def _zsh_takes(word: Word) -> str:
-    if word.takes == FILES:
-        return "_files"
-    if word.takes == FOLDERS:
-        return "_files -/"
-    if word.takes is None:
-        return " "
+    if not isinstance(word.takes, tuple):
+        return _ZSH_TAKES[word.takes]
     words = " ".join(word.takes).replace(":", r"\:")
     return f"_values -s , value {words}" if word.listed else f"({words})"
 
@@ -262,11 +261,12 @@ def fish(found: list[Command]) -> str:
     return "\n".join(lines)
 
 
+_FISH_TAKES = {FILES: " -F", FOLDERS: " -F", None: ""}
+
+
 def _fish_takes(word: Word) -> str:
-    if word.takes in (FILES, FOLDERS):
-        return " -F"
-    if word.takes is None:
-        return ""
+    if not isinstance(word.takes, tuple):
+        return _FISH_TAKES[word.takes]
     return f" -a {_fish_quoted(' '.join(word.takes))}"
 
 

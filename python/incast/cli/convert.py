@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast import _core
+from incast.cli.options import Commands, add_command, flag_option, path_option
 from incast.cli.table import number, paragraph
 from incast.results.result import Result
 from incast.scenario import Scenario
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, _SubParsersAction
     from collections.abc import Iterable
 
 _EPILOG = """\
@@ -37,28 +37,23 @@ run writes capture.pcapng into its result.
 """
 
 
-def add(commands: _SubParsersAction[ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command to the others."""
     results = (
         f"  {'RESULT --to ' + format_.example:<37}{format_.summary}" for format_ in _core.export_formats()
     )
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "convert",
-        help="convert files of other programs to scenarios, results to such files",
-        description="Converts other programs' files to a scenario, or a result to such files.",
+        "convert files of other programs to scenarios, results to such files",
+        "Converts other programs' files to a scenario, or a result to such files.",
         epilog=_EPILOG.format(results="\n".join(results)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.add_argument(
         "inputs", nargs="+", type=Path, metavar="INPUT", help="files of a scenario, or the folder of a result"
     )
-    sub.add_argument(
-        "--to",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="the file to write; its extension gives the format",
-    )
+    path_option(sub, "--to", "FILE", "the file to write; its extension gives the format", required=True)
     sub.add_argument(
         "--cc",
         default="hpcc",
@@ -70,8 +65,7 @@ def add(commands: _SubParsersAction[ArgumentParser]) -> None:
         metavar="UNIT",
         help="the unit of the start times of a .cm, which the file does not say: ps, ns, us, ...",
     )
-    sub.add_argument("--force", action="store_true", help="replace an existing file")
-    sub.set_defaults(act=act)
+    flag_option(sub, "--force", "replace an existing file")
 
 
 def act(options: argparse.Namespace) -> int:

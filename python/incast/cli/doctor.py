@@ -16,6 +16,7 @@ from pathlib import Path
 
 from incast._build import __version__, core, profile
 from incast._terminal import cells
+from incast.cli.options import Commands, add_command
 from incast.cli.table import number, pad, paragraph
 from incast.real import kernel
 from incast.runs import store
@@ -44,14 +45,15 @@ class Finding:
     help: str = ""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    add_command(
+        commands,
+        act,
         "doctor",
-        help="check this machine and the installation",
-        description="Checks the machine and the installation, and says what to do about problems.",
+        "check this machine and the installation",
+        "Checks the machine and the installation, and says what to do about problems.",
     )
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from incast._terminal import wipe
 from incast.cli.outcome import seconds
-from incast.cli.table import Column, number, paragraph, table
+from incast.cli.table import columns, number, paragraph, table
 from incast.cli.tables import title
 from incast.results.result import Result
 from incast.scenario import Interrupted, Progress, Scenario, Size
@@ -145,14 +145,7 @@ def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) ->
     if sys.stderr.isatty():
         wipe(sys.stderr)
         sys.stderr.flush()
-    columns = [
-        Column("run", left=True),
-        Column("packet-hops", "M"),
-        Column("time", "one core"),
-        Column("memory", "MB"),
-        Column("disk", "MB"),
-        Column("share", "%"),
-    ]
+    costs = (("packet-hops", "M"), ("time", "one core"), ("memory", "MB"), ("disk", "MB"), ("share", "%"))
     rows = [[title(label), *_row(e, 1)] for label, e in found.items()]
     total = Estimate(
         sum(e.hops for e in found.values()) * runs,
@@ -163,7 +156,7 @@ def estimate(scenarios: Mapping[str, Scenario], runs: int = 1, jobs: int = 1) ->
     )
     if len(found) * runs > 1:
         rows.append([f"all {len(found) * runs:,} runs", *_row(total, 1)])
-    print(table(columns, rows))
+    print(table(columns("run", *costs), rows))
     if all(e.share == 1 for e in found.values()):
         print(paragraph("Measured: the trial reached the end of each run."))
     else:

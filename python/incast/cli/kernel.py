@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from incast.catalogue import read_quantity
-from incast.cli.options import parameters_option
+from incast.cli.options import Commands, add_command, number_option, parameters_option, path_option
 from incast.real import kernel
 from incast.real.kernel import KernelError, Link, machine
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
     sub = commands.add_parser(
         "kernel",
@@ -21,10 +21,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     acts = sub.add_subparsers(required=True, metavar="ACT")
 
-    act = acts.add_parser(
+    act = add_command(
+        acts,
+        load,
         "load",
-        help="load an algorithm",
-        description="Loads an algorithm. Connections of every network namespace can then select it by name.",
+        "load an algorithm",
+        "Loads an algorithm. Connections of every network namespace can then select it by name.",
     )
     names = ", ".join(known.algorithm for known in kernel.CONTROLS)
     act.add_argument("algorithm", metavar="NAME[:PRESET]", help=f"the algorithm: {names}")
@@ -45,17 +47,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.add_argument(
         "--payload", type=size, default=1448, metavar="SIZE", help="its payload (default: 1448B)"
     )
-    act.add_argument(
-        "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
-    )
+    number_option(act, "--hops", int, "links on the forward path (default: 2)", default=2)
     parameters_option(act)
-    act.add_argument("--objects", type=Path, metavar="DIR", help="folder of the built objects")
-    act.set_defaults(act=load)
+    path_option(act, "--objects", "DIR", "folder of the built objects")
 
-    act = acts.add_parser(
+    act = add_command(
+        acts,
+        load_own,
         "load-own",
-        help="load an algorithm of your own",
-        description="Loads an algorithm of your own, built with bpf/build.sh --own.",
+        "load an algorithm of your own",
+        "Loads an algorithm of your own, built with bpf/build.sh --own.",
     )
     act.add_argument("object", type=Path, metavar="FILE", help="the object, like target.bpf.o")
     act.add_argument("name", metavar="NAME", help="its name in the kernel, like incast_target")
@@ -65,16 +66,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     act.add_argument(
         "--header", type=size, default=90, metavar="SIZE", help="headers of a packet (default: 90B)"
     )
-    act.set_defaults(act=load_own)
 
-    act = acts.add_parser(
-        "list", help="list the loaded algorithms", description="Lists the algorithms that are loaded."
-    )
-    act.set_defaults(act=show)
+    add_command(acts, show, "list", "list the loaded algorithms", "Lists the algorithms that are loaded.")
 
-    act = acts.add_parser("unload", help="unload an algorithm", description="Unloads an algorithm.")
+    act = add_command(acts, unload, "unload", "unload an algorithm", "Unloads an algorithm.")
     act.add_argument("algorithm", metavar="NAME", help="its name, here or in the kernel; all: every one")
-    act.set_defaults(act=unload)
 
 
 def load(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from incast import catalogue
+from incast.cli.options import Commands, add_command
 from incast.cli.table import Column, paragraph, section, table
 
 BAD_INPUT = 2
@@ -56,15 +57,16 @@ KINDS: dict[str, Callable[[], str]] = {
 }
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "list",
-        help="list algorithms, topologies, traffic, distributions",
-        description="Lists what is available, or explains one entry.",
+        "list algorithms, topologies, traffic, distributions",
+        "Lists what is available, or explains one entry.",
     )
     sub.add_argument("what", nargs="?", metavar="WHAT", help=f"{', '.join(KINDS)}, or the name of one entry")
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:

@@ -4,10 +4,76 @@ from __future__ import annotations
 
 import argparse
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from incast.algorithm import load_plugin
 from incast.runs.runner import Executor, Local
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""The commands of a parser, to which one can be added."""
+
+
+def add_command(
+    commands: Commands,
+    act: Callable[[argparse.Namespace], int],
+    name: str,
+    brief: str,
+    about: str,
+    epilog: str | None = None,
+) -> argparse.ArgumentParser:
+    """Adds a command.
+
+    Args:
+        commands: Where to add it.
+        act: Runs it with its options, and returns the exit code.
+        name: Its name.
+        brief: Its line in the list of commands.
+        about: The first paragraph of its own help.
+        epilog: The end of its help, with lines as they are.
+
+    Returns:
+        Its parser, for its arguments.
+    """
+    formatter = argparse.HelpFormatter if epilog is None else argparse.RawDescriptionHelpFormatter
+    sub = commands.add_parser(name, help=brief, description=about, epilog=epilog, formatter_class=formatter)
+    sub.set_defaults(act=act)
+    return sub
+
+
+def path_option(
+    sub: argparse.ArgumentParser,
+    name: str,
+    metavar: str,
+    about: str,
+    *,
+    default: Path | None = None,
+    required: bool = False,
+) -> None:
+    """Adds an option that names a file or a folder."""
+    sub.add_argument(name, type=Path, metavar=metavar, help=about, default=default, required=required)
+
+
+def flag_option(sub: argparse.ArgumentParser, name: str, about: str) -> None:
+    """Adds an option without a value."""
+    sub.add_argument(name, action="store_true", help=about)
+
+
+def number_option(
+    sub: argparse.ArgumentParser,
+    name: str,
+    read: Callable[[str], int],
+    about: str,
+    default: int | None = None,
+) -> None:
+    """Adds an option that takes a whole number."""
+    sub.add_argument(name, type=read, metavar="N", help=about, default=default)
+
+
+def quiet_option(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that turns the progress line off."""
+    flag_option(sub, "--quiet", "no progress line")
 
 
 def scenario_options(sub: argparse.ArgumentParser) -> None:
@@ -29,9 +95,7 @@ def scenario_options(sub: argparse.ArgumentParser) -> None:
         help="a file with an algorithm of your own, in Python (.py) or a shared library (.so), "
         "which can then be named; may be repeated",
     )
-    sub.add_argument(
-        "--seed", type=seed, metavar="N", help="seed of every random draw (default: the scenario's)"
-    )
+    number_option(sub, "--seed", seed, "seed of every random draw (default: the scenario's)")
 
 
 def results_argument(sub: argparse.ArgumentParser) -> None:
@@ -69,33 +133,29 @@ def plugin(text: str) -> list[str]:
 
 def run_options(sub: argparse.ArgumentParser) -> None:
     """Adds the options of a run, none of which changes its results."""
-    sub.add_argument(
+    number_option(
+        sub,
         "--threads",
-        type=threads,
+        threads,
+        "number of threads (default: 1; more help on large networks); the result is the same",
         default=1,
-        metavar="N",
-        help="number of threads (default: 1; more help on large networks); the result is the same",
     )
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
-    )
-    sub.add_argument(
+    path_option(sub, "--out", "DIR", "where to save the result (default: under incast-results/)")
+    flag_option(
+        sub,
         "--fresh",
-        action="store_true",
-        help="run again and replace an existing result (otherwise one of the same scenario, version and "
+        "run again and replace an existing result (otherwise one of the same scenario, version and "
         "seed is reused)",
     )
-    sub.add_argument(
-        "--estimate",
-        action="store_true",
-        help="only run a trial of some seconds and estimate what the whole run would need",
+    flag_option(
+        sub, "--estimate", "only run a trial of some seconds and estimate what the whole run would need"
     )
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
+    quiet_option(sub)
 
 
 def batch_options(sub: argparse.ArgumentParser) -> None:
     """Adds the options of a batch of runs."""
-    sub.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
+    number_option(sub, "--jobs", count, "runs at the same time (default: one per core)")
     sub.add_argument(
         "--on",
         type=_where,
@@ -103,8 +163,8 @@ def batch_options(sub: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="local (default), ray (the cluster of RAY_ADDRESS, or one on this machine), or ray://HOST:PORT",
     )
-    sub.add_argument("--fresh", action="store_true", help="make every run again")
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
+    flag_option(sub, "--fresh", "make every run again")
+    quiet_option(sub)
 
 
 def _where(text: str) -> str:

@@ -61,6 +61,16 @@ def totals(result: Result) -> str:
     return f"{line} {last}" if cells(f"{line} {last}") <= WIDTH else f"{line}\n{last}"
 
 
+def notes(result: Result) -> list[str]:
+    """Returns a measurement's equipment and deviations from the scenario; nothing for a simulation."""
+    of = result.info.get("testbed")
+    if of is None:
+        return []
+    switch = "the kernel forwards" if of["switch"] == "kernel" else "a switch in user space forwards"
+    names = ", ".join(f"{label} is {name}" for label, name in of["controls"].items())
+    return [f"measured on a testbed: Linux {of['kernel']}, {switch}; {names}", *of["notes"]]
+
+
 def seconds(wall: float) -> str:
     """A span of wall time; short ones with fractions of a second."""
     if wall >= 60:

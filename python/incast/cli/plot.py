@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from incast.cli.options import results_argument
+from incast.cli.options import Commands, add_command, results_argument
 from incast.cli.report import folders
 from incast.cli.show import open_result
 from incast.cli.tables import title
@@ -64,12 +64,14 @@ FORMATS = ("png", "pdf", "svg")
 """Endings of pictures."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "plot",
-        help="draw saved results",
-        description="Draws saved results into one picture, sized for a two-column paper. "
+        "draw saved results",
+        "Draws saved results into one picture, sized for a two-column paper. "
         f"Kinds: {'; '.join(f'{name}: {kind.about}' for name, kind in KINDS.items())}.",
     )
     results_argument(sub)
@@ -96,7 +98,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sub.add_argument(
         "--out", type=_picture, metavar="FILE", help="a .png, .pdf or .svg (default: KIND.png and KIND.pdf)"
     )
-    sub.set_defaults(act=act)
 
 
 def _port(text: str) -> tuple[str, int]:

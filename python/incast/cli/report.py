@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from incast import report
-from incast.cli.options import results_argument
+from incast.cli.options import Commands, add_command, results_argument
 from incast.results.result import Result
 from incast.runs.sweep import results_of
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "report",
-        help="write results as one HTML file",
-        description="Writes one HTML file that holds everything it shows: summary, scenario, completion "
+        "write results as one HTML file",
+        "Writes one HTML file that holds everything it shows: summary, scenario, completion "
         "times, samples over time, network. Several results are compared.",
     )
     results_argument(sub)
@@ -29,7 +31,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="the file (default: report.html)",
     )
-    sub.set_defaults(act=act)
 
 
 def _page(text: str) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast.cli.common import folder_name
-from incast.cli.options import batch_options, executor
+from incast.cli.options import Commands, add_command, batch_options, executor, flag_option, path_option
 from incast.cli.outcome import BatchLine
-from incast.cli.table import Column, table
+from incast.cli.table import columns, table
 from incast.runs import store
 
 if TYPE_CHECKING:
@@ -18,60 +18,56 @@ if TYPE_CHECKING:
     from incast.ledger.report import Page
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "reproduce",
-        help="re-run figures of papers and judge their claims",
-        description="Re-runs figures of papers, and shows for each claim the paper's value, the value "
+        "re-run figures of papers and judge their claims",
+        "Re-runs figures of papers, and shows for each claim the paper's value, the value "
         "measured here, and the verdict. Existing results are reused, so that a "
         "command that was stopped or killed continues where it was.",
     )
     sub.add_argument(
         "what", nargs="*", metavar="FIGURE", help="figures like oscar/fig9, a paper like oscar, or all"
     )
-    sub.add_argument("--list", action="store_true", help="list the available figures")
-    sub.add_argument(
+    flag_option(sub, "--list", "list the available figures")
+    flag_option(
+        sub,
         "--quick",
-        action="store_true",
-        help="only figures of the quick set, which has every algorithm (about ten minutes on two cores)",
+        "only figures of the quick set, which has every algorithm (about ten minutes on two cores)",
     )
-    sub.add_argument(
+    path_option(
+        sub,
         "--write",
-        type=Path,
-        metavar="FILE",
-        help="write an overview to a Markdown file, and a page for each figure into a folder next to it; "
+        "FILE",
+        "write an overview to a Markdown file, and a page for each figure into a folder next to it; "
         "figures that were not run stand in the overview as they are recorded",
     )
-    sub.add_argument(
+    flag_option(
+        sub,
         "--check",
-        action="store_true",
-        help="exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers",
+        "exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers",
     )
-    sub.add_argument("--record", action="store_true", help="record the verdicts and times there")
-    sub.add_argument(
+    flag_option(sub, "--record", "record the verdicts and times there")
+    path_option(
+        sub,
         "--out",
-        type=Path,
-        metavar="DIR",
-        help="where to save pictures (default: results/reproduce; next to the file of --write in a pass over "
+        "DIR",
+        "where to save pictures (default: results/reproduce; next to the file of --write in a pass over "
         "all figures with --record, and where there is none yet)",
     )
-    sub.add_argument("--no-picture", action="store_true", help="draw nothing")
-    sub.add_argument(
+    flag_option(sub, "--no-picture", "draw nothing")
+    path_option(
+        sub,
         "--results",
-        type=Path,
+        "DIR",
+        "the folder of results, from which existing ones are reused (default: incast-results)",
         default=store.DEFAULT,
-        metavar="DIR",
-        help="the folder of results, from which existing ones are reused (default: incast-results)",
     )
     batch_options(sub)
-    sub.add_argument(
-        "--papers",
-        type=Path,
-        metavar="DIR",
-        help="where the figures are (default: papers, or the checkout's)",
-    )
-    sub.set_defaults(act=act)
+    path_option(sub, "--papers", "DIR", "where the figures are (default: papers, or the checkout's)")
 
 
 def act(options: argparse.Namespace) -> int:
@@ -118,14 +114,8 @@ def _list(papers: Path, wanted: list[str]) -> str:
         ]
         for figure in figures
     ]
-    columns = [
-        Column("figure", left=True),
-        Column("runs"),
-        Column("packet-hops"),
-        Column("claims"),
-        Column("", left=True),
-    ]
-    return table([*columns, Column("", left=True)], rows)
+    numbers = (("runs", ""), ("packet-hops", ""), ("claims", ""))
+    return table(columns("figure", *numbers, "", ""), rows)
 
 
 def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Namespace) -> int:

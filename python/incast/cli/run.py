@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
-from incast.cli.options import run_options, scenario_options
-from incast.cli.outcome import ending, totals
+from incast.cli.options import Commands, add_command, run_options, scenario_options
+from incast.cli.outcome import ending, notes, totals
+from incast.cli.table import paragraph
 from incast.cli.tables import TABLES
 from incast.errors import unsaid
 from incast.progress import ProgressLine, Series
@@ -19,14 +21,11 @@ from incast.runs import store
 from incast.scenario import Interrupted, Scenario
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
-        "run", help="run a scenario", description="Runs a scenario and saves the result."
-    )
+    sub = add_command(commands, act, "run", "run a scenario", "Runs a scenario and saves the result.")
     scenario_options(sub)
     run_options(sub)
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -39,14 +38,20 @@ def act(options: argparse.Namespace) -> int:
         warn(scenario)
     folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
+    result = run_and_show(label, lambda: run_one(scenario, label, folder, options))
+    return 0 if result.sound else 1
+
+
+def run_and_show(label: str, make: Callable[[], Result]) -> Result:
+    """Makes a run, and prints its result and where it is saved; stopped by Ctrl-C, the result so far."""
     try:
-        result = run_one(scenario, label, folder, options)
+        result = make()
     except Interrupted as stop:
         show(label, stop.result)
         raise
     show(label, result)
     print(f"\nsaved in {result.folder}")
-    return 0 if result.sound else 1
+    return result
 
 
 def run_one(
@@ -133,7 +138,8 @@ def show(label: str, result: Result) -> None:
     """Prints the result of a run."""
     print(ending(label, result))
     print(totals(result))
-    results = {label: result}
-    for text in (table_(results) for table_ in TABLES):
+    for note in notes(result):
+        print(paragraph(note, "  "))
+    for text in (table_({label: result}) for table_ in TABLES):
         if text:
             print(f"\n{text}")

@@ -6,16 +6,18 @@ import argparse
 import json
 
 from incast import catalogue
+from incast.cli.options import Commands, add_command
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    add_command(
+        commands,
+        act,
         "schema",
-        help="print the JSON Schema of scenario files",
-        description="Prints the JSON Schema of scenario files, for editors and other tools.",
+        "print the JSON Schema of scenario files",
+        "Prints the JSON Schema of scenario files, for editors and other tools.",
     )
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:

@@ -8,29 +8,27 @@ from pathlib import Path
 
 import numpy as np
 
-from incast.cli.outcome import ending, totals
-from incast.cli.table import Column, number, paragraph, table
+from incast.cli.options import Commands, add_command
+from incast.cli.outcome import ending, notes, totals
+from incast.cli.table import columns, number, paragraph, table
 from incast.cli.tables import TABLES
-from incast.cli.testbed import notes
 from incast.errors import ResultError
 from incast.progress import simulated
 from incast.results.result import Result
 from incast.runs.store import short
 
-MOST_PORTS = 5
-"""Number of the busiest ports that are shown."""
 
-
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "show",
-        help="summarise a saved result",
-        description="Summarises saved results: their origin, how they ended, queues, completion times, "
+        "summarise a saved result",
+        "Summarises saved results: their origin, how they ended, queues, completion times, "
         "ports. Of a killed run, what was written is shown.",
     )
     sub.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="the folder of a result")
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -92,6 +90,10 @@ def _threads(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
+MOST_PORTS = 5
+"""Number of the busiest ports that are shown."""
+
+
 def ports_table(result: Result) -> str:
     """The busiest ports; empty if none carried anything."""
     ports, end = result.ports, int(result.info["outcome"]["now_ps"])
@@ -101,18 +103,10 @@ def ports_table(result: Result) -> str:
         return ""
     used = np.nan_to_num(sent * 8e12 / (rate * end))
     busiest = np.argsort(-used, kind="stable")[:MOST_PORTS]
-    columns = [
-        Column("port", left=True),
-        Column("to", left=True),
-        Column("used", "%"),
-        Column("peak queue", "KB"),
-        Column("marked", "packets"),
-        Column("dropped", "packets"),
-        Column("paused"),
-    ]
+    load = (("used", "%"), ("peak queue", "KB"))
+    packets = (("marked", "packets"), ("dropped", "packets"), ("paused", ""))
     trimmed = ports.column("trimmed_packets")
-    if trimmed.any():
-        columns.append(Column("trimmed", "packets"))
+    more = (("trimmed", "packets"),) if trimmed.any() else ()
     rows = [
         [
             f"{ports.column('node')[n]} port {ports.column('port')[n]}",
@@ -127,4 +121,4 @@ def ports_table(result: Result) -> str:
         for n in busiest
     ]
     count = f"the {len(rows)} busiest of {len(ports):,} ports, over the whole run"
-    return f"{count}\n{table(columns, rows)}"
+    return f"{count}\n{table(columns('port', 'to', *load, *packets, *more), rows)}"

@@ -6,11 +6,20 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from incast._terminal import WIDTH, cells
 from incast.cli.estimate import estimate
-from incast.cli.options import batch_options, count, executor, scenario_options
+from incast.cli.options import (
+    Commands,
+    add_command,
+    batch_options,
+    count,
+    executor,
+    flag_option,
+    number_option,
+    path_option,
+    scenario_options,
+)
 from incast.cli.outcome import BatchLine
 from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
@@ -46,12 +55,14 @@ _SHOWN = (
 )
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "sweep",
-        help="run many variants and seeds in parallel and write one table",
-        description="Runs every combination of the values of some keys, each with several seeds, in "
+        "run many variants and seeds in parallel and write one table",
+        "Runs every combination of the values of some keys, each with several seeds, in "
         "parallel. Existing results are reused, so that a sweep that was stopped or killed continues "
         "where it was. The output is one table, as Parquet and CSV, and one of the means over the seeds.",
     )
@@ -64,26 +75,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a key and its values: cc=oscar,hpcc (cc=all: every algorithm that the scenario permits) or "
         "traffic.0.load=0.5,0.8; may be repeated",
     )
-    sub.add_argument(
+    number_option(
+        sub,
         "--seeds",
-        type=count,
+        count,
+        "seeds of each combination: the scenario's (or --seed) and those after it (default: 1)",
         default=1,
-        metavar="N",
-        help="seeds of each combination: the scenario's (or --seed) and those after it (default: 1)",
     )
-    sub.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="where to save tables and results (default: under incast-results/)",
-    )
+    path_option(sub, "--out", "DIR", "where to save tables and results (default: under incast-results/)")
     batch_options(sub)
-    sub.add_argument(
-        "--estimate",
-        action="store_true",
-        help="only run a trial of each combination and estimate what all runs would need",
+    flag_option(
+        sub, "--estimate", "only run a trial of each combination and estimate what all runs would need"
     )
-    sub.set_defaults(act=act)
 
 
 def act(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeAlias
 
 from incast._terminal import WIDTH, cells
 
@@ -25,6 +26,20 @@ class Column:
     unit: str = ""
     left: bool = False
     group: str = ""
+
+
+Heading: TypeAlias = "str | tuple[str, str] | tuple[str, str, str]"
+"""A column of text by its title, or a column of numbers by its title, its unit and perhaps its group."""
+
+
+def columns(*headings: Heading) -> list[Column]:
+    """Returns a column for each heading."""
+    return [
+        Column(heading, left=True)
+        if isinstance(heading, str)
+        else Column(*heading[:2], group="".join(heading[2:]))
+        for heading in headings
+    ]
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int = WIDTH) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from incast import catalogue
-from incast.cli.table import Column, number, paragraph, table
+from incast.cli.table import columns, number, paragraph, table
 from incast.results import Table, stats
+from incast.results.load import Load
 from incast.results.result import Result
 from incast.results.titles import other
 
@@ -83,13 +85,7 @@ _WHOLE_NOTES = "Mean, p99 and busy (not empty): of the samples. Peak: of the who
 
 
 def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) -> str:
-    columns = [
-        Column("algorithm", left=True),
-        Column("mean", "KB"),
-        Column("p99", "KB"),
-        Column("peak", "KB"),
-        Column("busy", "%"),
-    ]
+    measured = (("mean", "KB"), ("p99", "KB"), ("peak", "KB"), ("busy", "%"))
     rows = []
     for label, result in results.items():
         chosen, totals = (_rows(t, only) for t in (result.port_series, result.ports))
@@ -107,7 +103,7 @@ def _whole_table(results: Mapping[str, Result], only: tuple[str, int] | None) ->
                 number(100 * float(np.average(queue > 0, weights=samples))),
             ]
         )
-    return table(columns, rows)
+    return table(columns("algorithm", *measured), rows)
 
 
 def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
@@ -126,18 +122,10 @@ _BURST_NOTES = (
 
 
 def _burst_table(results: Mapping[str, Result], node: str, port: int) -> str:
-    columns = [
-        Column("algorithm", left=True),
-        Column("steady", "KB"),
-        Column("from – to", "KB"),
-        Column("settled", "us"),
-        Column("peak", "KB"),
-        Column("mean", "KB"),
-        Column("unused", "us"),
-        Column("", "%"),
-    ]
+    steady = (("steady", "KB"), ("from – to", "KB"), ("settled", "us"))
+    whole = (("peak", "KB"), ("mean", "KB"), ("unused", "us"), ("", "%"))
     rows = [[title(label), *_burst_row(result, node, port)] for label, result in results.items()]
-    return table(columns, rows)
+    return table(columns("algorithm", *steady, *whole), rows)
 
 
 def _burst_row(result: Result, node: str, port: int) -> list[str]:
@@ -163,38 +151,29 @@ def jobs_table(results: Mapping[str, Result]) -> str:
     Args:
         results: A result for each algorithm, all of one scenario.
     """
-    columns = [
-        Column("algorithm", left=True),
-        Column("traffic", left=True),
-        Column("jobs"),
-        Column("mean", "us"),
-        Column("slowest", "us"),
-        Column("time / bound", "mean"),
-        Column("", "max"),
-        Column("straggler", left=True),
-    ]
-    rows = []
-    for label, result in results.items():
-        for group in result.info["summary"].get("jobs", []):
-            time, ratio = group["jct_ps"], group["bound_ratio"]
-            total = group["jobs"] + group["unfinished"]
-            rows.append(
-                [
-                    title(label),
-                    group["group"],
-                    f"{total:,}" if not group["unfinished"] else f"{group['jobs']:,} of {total:,}",
-                    *(number(time[key] / 1e6) if time else "–" for key in ("mean", "max")),
-                    *(number(ratio[key]) if ratio else "–" for key in ("mean", "max")),
-                    group["straggler_host"] or "–",
-                ]
-            )
+    groups = ((label, group) for label, r in results.items() for group in r.info["summary"].get("jobs", []))
+    rows = [[title(label), *_job_row(group)] for label, group in groups]
     if not rows:
         return ""
+    times = (("jobs", ""), ("mean", "us"), ("slowest", "us"), ("time / bound", "mean"), ("", "max"))
     notes = (
         "Job completion times. Bound: the time that the job takes at least with empty queues (no unit). "
         "Straggler: the host at which the slowest job ended last."
     )
-    return f"jobs\n{table(columns, rows)}\n{paragraph(notes)}"
+    text = table(columns("algorithm", "traffic", *times, "straggler"), rows)
+    return f"jobs\n{text}\n{paragraph(notes)}"
+
+
+def _job_row(group: dict[str, Any]) -> list[str]:
+    time, ratio = group["jct_ps"], group["bound_ratio"]
+    total = group["jobs"] + group["unfinished"]
+    return [
+        group["group"],
+        f"{total:,}" if not group["unfinished"] else f"{group['jobs']:,} of {total:,}",
+        *(number(time[key] / 1e6) if time else "–" for key in ("mean", "max")),
+        *(number(ratio[key]) if ratio else "–" for key in ("mean", "max")),
+        group["straggler_host"] or "–",
+    ]
 
 
 def loads_table(results: Mapping[str, Result]) -> str:
@@ -203,34 +182,25 @@ def loads_table(results: Mapping[str, Result]) -> str:
     Args:
         results: A result for each algorithm, all of one scenario.
     """
-    columns = [
-        Column("algorithm", left=True),
-        Column("traffic", left=True),
-        Column("load", "%"),
-        Column("offered", "%"),
-        Column("carried", "%"),
-        Column("backlog", "MB", group="begin"),
-        Column("backlog", "MB", group="end"),
-        Column("steady", left=True),
-    ]
-    rows = []
-    for label, result in results.items():
-        for load in result.loads:
-            shares = (load.load, load.offered, load.carried)
-            backlog = (load.backlog_begin_bytes, load.backlog_end_bytes)
-            rows.append(
-                [
-                    title(label),
-                    load.group,
-                    *("–" if share is None else number(100 * share) for share in shares),
-                    *("–" if size is None else number(size / 1e6) for size in backlog),
-                    "yes" if load.steady else "NO",
-                ]
-            )
+    rows = [[title(label), *_load_row(load)] for label, result in results.items() for load in result.loads]
     if not rows:
         return ""
+    shares = (("load", "%"), ("offered", "%"), ("carried", "%"))
+    backlog = (("backlog", "MB", "begin"), ("backlog", "MB", "end"))
     notes = "In the measured window. Backlog: bytes of flows that have started which are not acknowledged."
-    return f"load\n{table(columns, rows)}\n{paragraph(notes)}"
+    text = table(columns("algorithm", "traffic", *shares, *backlog, "steady"), rows)
+    return f"load\n{text}\n{paragraph(notes)}"
+
+
+def _load_row(load: Load) -> list[str]:
+    shares = (load.load, load.offered, load.carried)
+    backlog = (load.backlog_begin_bytes, load.backlog_end_bytes)
+    return [
+        load.group,
+        *("–" if share is None else number(100 * share) for share in shares),
+        *("–" if size is None else number(size / 1e6) for size in backlog),
+        "yes" if load.steady else "NO",
+    ]
 
 
 def slowdown_table(results: Mapping[str, Result]) -> str:
@@ -254,9 +224,7 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
             missing.append(f"{title(label)} {left:,}")
     if all(cell == "–" for row in rows for cell in row[1:]):
         return ""
-    columns = [Column("algorithm", left=True)]
-    for name in classes:
-        columns += [Column(name, "mean"), Column("", "p50"), Column("", "p99")]
+    parts = [part for name in classes for part in ((name, "mean"), ("", "p50"), ("", "p99"))]
     counts = {s["class"]: s["flows"] for s in next(iter(results.values())).info["summary"]["slowdowns"][:3]}
     notes = (
         "Slowdown: completion time divided by that on the idle path without telemetry (no unit). "
@@ -264,7 +232,7 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
     )
     if missing:
         notes += f" Not finished, and so not counted: {', '.join(missing)}."
-    return f"FCT slowdown\n{table(columns, rows)}\n{paragraph(notes)}"
+    return f"FCT slowdown\n{table(columns('algorithm', *parts), rows)}\n{paragraph(notes)}"
 
 
 TABLES = (queue_table, loads_table, slowdown_table, jobs_table)

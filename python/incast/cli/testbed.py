@@ -7,25 +7,25 @@ import time
 from pathlib import Path
 
 from incast.cli.common import is_complete, load
-from incast.cli.options import scenario_options
-from incast.cli.outcome import ending, totals
-from incast.cli.run import run_one, say, warn, warn_late
-from incast.cli.table import Column, number, paragraph, table
-from incast.cli.tables import TABLES
+from incast.cli.options import Commands, add_command, flag_option, path_option, quiet_option, scenario_options
+from incast.cli.run import run_and_show, run_one, say, warn, warn_late
+from incast.cli.table import columns, number, table
 from incast.errors import ResultError
 from incast.progress import ProgressLine, Series
 from incast.results.result import Result
 from incast.runs import store
 from incast.runs.store import folder_name
-from incast.scenario import Interrupted, Scenario
+from incast.scenario import Scenario
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "testbed",
-        help="run a scenario with real kernels and links on this machine",
-        description="Runs a scenario on a testbed: network namespaces with TCP connections of the Linux "
+        "run a scenario with real kernels and links on this machine",
+        "Runs a scenario on a testbed: network namespaces with TCP connections of the Linux "
         "kernel, and links between them. Needs root. A scenario that a testbed cannot run is refused "
         "before anything is created.",
     )
@@ -37,25 +37,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="what forwards packets: the kernel (tbf and clsact), a switch in user space, which can delay "
         "packets, or whichever the delays of the links need (default)",
     )
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to save the result (default: under incast-results/)"
+    path_option(sub, "--out", "DIR", "where to save the result (default: under incast-results/)")
+    flag_option(sub, "--fresh", "replace another complete result in the folder of --out")
+    path_option(
+        sub, "--against", "RESULT", "compare with this result of the simulator, and print the distances"
     )
-    sub.add_argument(
-        "--fresh", action="store_true", help="replace another complete result in the folder of --out"
+    flag_option(
+        sub, "--simulate", "run the simulator too, or take its existing result, and print the distances"
     )
-    sub.add_argument(
-        "--against",
-        type=Path,
-        metavar="RESULT",
-        help="compare with this result of the simulator, and print the distances",
-    )
-    sub.add_argument(
-        "--simulate",
-        action="store_true",
-        help="run the simulator too, or take its existing result, and print the distances",
-    )
-    sub.add_argument("--quiet", action="store_true", help="no progress line")
-    sub.set_defaults(act=act)
+    quiet_option(sub)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -71,13 +61,7 @@ def act(options: argparse.Namespace) -> int:
             f"{folder} already contains a complete result\n"
             "    help: --fresh replaces it, --out names another folder"
         )
-    try:
-        result = run(scenario, label, folder, options)
-    except Interrupted as stop:
-        show(label, stop.result)
-        raise
-    show(label, result)
-    print(f"\nsaved in {result.folder}")
+    result = run_and_show(label, lambda: run(scenario, label, folder, options))
     if options.simulate:
         other = simulate(scenario, options)
         print(f"simulation saved in {other.folder}")
@@ -140,39 +124,11 @@ def simulate(scenario: Scenario, options: argparse.Namespace) -> Result:
     return run_one(scenario, folder_name(store.label(scenario)), folder, plain)
 
 
-def show(label: str, result: Result) -> None:
-    """Prints the result of a run."""
-    print(ending(label, result))
-    print(totals(result))
-    for note in notes(result):
-        print(paragraph(note, "  "))
-    for text in (table_({label: result}) for table_ in TABLES):
-        if text:
-            print(f"\n{text}")
-
-
-def notes(result: Result) -> list[str]:
-    """Returns a measurement's equipment and deviations from the scenario; nothing for a simulation."""
-    of = result.info.get("testbed")
-    if of is None:
-        return []
-    switch = "the kernel forwards" if of["switch"] == "kernel" else "a switch in user space forwards"
-    names = ", ".join(f"{label} is {name}" for label, name in of["controls"].items())
-    return [f"measured on a testbed: Linux {of['kernel']}, {switch}; {names}", *of["notes"]]
-
-
 def distances(simulated: Result, measured: Result) -> str:
     """The table of distances."""
     from incast.real.testbed.distance import distance
 
-    columns = [
-        Column("distance from the simulation", left=True),
-        Column("unit", left=True),
-        Column("simulated"),
-        Column("measured"),
-        Column("difference"),
-        Column("relative", "%"),
-    ]
+    numbers = (("simulated", ""), ("measured", ""), ("difference", ""), ("relative", "%"))
     rows = [
         [
             row.title,
@@ -184,4 +140,4 @@ def distances(simulated: Result, measured: Result) -> str:
         ]
         for row in distance(simulated, measured)
     ]
-    return table(columns, rows)
+    return table(columns("distance from the simulation", "unit", *numbers), rows)

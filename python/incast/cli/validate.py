@@ -6,20 +6,21 @@ import argparse
 
 from incast.cli import convert
 from incast.cli.common import load
-from incast.cli.options import scenario_options
+from incast.cli.options import Commands, add_command, flag_option, scenario_options
 from incast.progress import simulated
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the command."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        act,
         "validate",
-        help="check a scenario, or a file of another simulator, without running it",
-        description="Checks a scenario, a topology.txt, a flow.txt or a distribution; reports its contents.",
+        "check a scenario, or a file of another simulator, without running it",
+        "Checks a scenario, a topology.txt, a flow.txt or a distribution; reports its contents.",
     )
     scenario_options(sub)
-    sub.add_argument("--effective", action="store_true", help="print the whole scenario with all defaults")
-    sub.set_defaults(act=act)
+    flag_option(sub, "--effective", "print the whole scenario with all defaults")
 
 
 def act(options: argparse.Namespace) -> int:

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
 from incast._terminal import WIDTH, printable, short, shortened, wipe
 from incast.catalogue import read_quantity, write_quantity
-from incast.cli.options import parameters_option
+from incast.cli.options import (
+    Commands,
+    add_command,
+    flag_option,
+    number_option,
+    parameters_option,
+    path_option,
+)
 from incast.progress import REDRAW_AFTER, duration
 from incast.real import wire
-from incast.real.wire import Route, WireError
+from incast.real.wire import Route
 
 if TYPE_CHECKING:
     from incast.real.wire import Receiving, Sending
@@ -24,12 +31,14 @@ PORT = 7077
 """Port where both commands meet by default."""
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Adds the commands."""
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        send,
         "send",
-        help="send a file over the network with an algorithm",
-        description="Sends a file to `incast receive` in UDP packets, under a congestion control algorithm.",
+        "send a file over the network with an algorithm",
+        "Sends a file to `incast receive` in UDP packets, under a congestion control algorithm.",
     )
     sub.add_argument("file", type=Path, metavar="FILE", help="the file")
     sub.add_argument(
@@ -56,33 +65,26 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="SIZE",
         help="a full packet on the wire, with all headers (default: 1538B, MTU 1500 on Ethernet)",
     )
-    sub.add_argument(
-        "--hops", type=int, default=2, metavar="N", help="links on the forward path (default: 2)"
-    )
+    number_option(sub, "--hops", int, "links on the forward path (default: 2)", default=2)
     parameters_option(sub)
     common(sub)
-    sub.set_defaults(act=send)
 
-    sub = commands.add_parser(
+    sub = add_command(
+        commands,
+        receive,
         "receive",
-        help="receive a file of `incast send`",
-        description="Waits for `incast send` and receives one file.",
+        "receive a file of `incast send`",
+        "Waits for `incast send` and receives one file.",
     )
-    sub.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to make")
-    sub.add_argument(
-        "--port",
-        type=int,
-        default=PORT,
-        metavar="N",
-        help=f"port to listen on (default: {PORT}; 0: any free)",
-    )
+    path_option(sub, "--out", "FILE", "the file to make", required=True)
+    number_option(sub, "--port", int, f"port to listen on (default: {PORT}; 0: any free)", default=PORT)
     sub.add_argument(
         "--bind",
         default="0.0.0.0",
         metavar="ADDRESS",
         help="address to listen on (default: all of IPv4; ::, IPv6 too)",
     )
-    sub.add_argument("--replace", action="store_true", help="replace the file if it exists")
+    flag_option(sub, "--replace", "replace the file if it exists")
     sub.add_argument(
         "--wait",
         type=quantity("time"),
@@ -90,7 +92,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="longest time to wait for a sender (default: no limit)",
     )
     common(sub)
-    sub.set_defaults(act=receive)
 
 
 def common(sub: argparse.ArgumentParser) -> None:
@@ -113,22 +114,10 @@ def send(options: argparse.Namespace) -> int:
     """Sends a file."""
     host, port = options.to
     line = Line(sending)
-    try:
-        route = Route(options.rtt, options.rate, options.packet, options.owd, options.hops)
-        with line:
-            done = wire.send(
-                options.file,
-                host,
-                port,
-                options.cc,
-                route,
-                options.parameters,
-                options.timeout,
-                line,
-                options.xdp,
-            )
-    except WireError as error:
-        return refuse(error)
+    route = Route(options.rtt, options.rate, options.packet, options.owd, options.hops)
+    chosen = (options.cc, route, options.parameters, options.timeout)
+    with line:
+        done = wire.send(options.file, host, port, *chosen, line, options.xdp)
     print(
         f"{options.file}: {size(done.size_bytes)} in {seconds(done.elapsed_s)}, "
         f"{rate(done.size_bytes, done.elapsed_s)}"
@@ -162,32 +151,15 @@ def receive(options: argparse.Namespace) -> int:
         if now.sender is not None:
             line(now)
 
-    try:
-        with line:
-            done = wire.receive(
-                options.out,
-                options.port,
-                options.bind,
-                options.replace,
-                options.wait,
-                options.timeout,
-                report,
-                options.xdp,
-            )
-    except WireError as error:
-        return refuse(error)
+    place_ = (options.out, options.port, options.bind, options.replace)
+    with line:
+        done = wire.receive(*place_, options.wait, options.timeout, report, options.xdp)
     print(
         f"{options.out}: {size(done.size_bytes)} from {done.sender} in {seconds(done.elapsed_s)}, "
         f"{rate(done.size_bytes, done.elapsed_s)}"
     )
     print(f"{done.packets:,} packets, {done.duplicates:,} of them duplicates, {done.marked:,} marked")
     return 0
-
-
-def refuse(error: WireError) -> int:
-    """Says why something cannot be done."""
-    print(f"incast: {error}", file=sys.stderr)
-    return 1
 
 
 Now = TypeVar("Now", "Sending", "Receiving")
@@ -274,19 +246,19 @@ def left(done: int, whole: int, elapsed: float) -> list[str]:
 
 def rate(size_bytes: int, span: float) -> str:
     """A rate in three digits."""
-    bits = 8 * size_bytes / span if span > 0 else 0.0
-    for unit, factor in (("Gbps", 1e9), ("Mbps", 1e6), ("Kbps", 1e3)):
-        if bits >= factor:
-            return f"{short(bits / factor)}{unit}"
-    return f"{bits:.0f}bps"
+    return _prefixed(8 * size_bytes / span if span > 0 else 0.0, "bps")
 
 
 def size(count: int) -> str:
     """A size in three digits."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if count >= factor:
-            return f"{short(count / factor)}{unit}"
-    return f"{count}B"
+    return _prefixed(count, "B")
+
+
+def _prefixed(value: float, unit: str) -> str:
+    for prefix, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):
+        if value >= factor:
+            return f"{short(value / factor)}{prefix}{unit}"
+    return f"{value:.0f}{unit}"
 
 
 def seconds(span: float) -> str:
