@@ -270,7 +270,7 @@ run = { until = "300ms" }
     ]
     start = time.monotonic_ns() + 1_000_000
     with select.epoll() as events:
-        measured = sending.measure(plan, made, None, lambda *_: None, start, events)
+        measured = sending.Loop(plan, made, None, lambda *_: None, start, events).measure()
     assert measured.end == "time limit"
     for sender in senders:
         sender.close()

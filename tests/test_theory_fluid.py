@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import incast
-from incast.theory.fluid import Floats, Link, Past, Path, amounts, seconds, solve
+from incast.results.arrays import Floats
+from incast.theory.fluid import Link, Past, Path, amounts, seconds, solve
 
 mpl.use("Agg")
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from incast.results.arrays import Floats
+from incast.theory import ccc
 
 GOODPUT = 25.0 * 1000 / 1054
 """What a link of 25 Gbps carries of payload, in Gbps, with packets of 1000 B and 54 B of headers."""
 
-Points = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
-
-def fairness() -> Points:
+def fairness() -> tuple[Floats, Floats]:
     """Equal rates."""
-    return np.array([0.0, GOODPUT]), np.array([0.0, GOODPUT])
+    return ccc.fairness_line(GOODPUT)
 
 
-def efficiency() -> Points:
+def efficiency() -> tuple[Floats, Floats]:
     """Rates that fill the link."""
-    return np.array([0.0, GOODPUT]), np.array([GOODPUT, 0.0])
+    return ccc.efficiency_line(GOODPUT)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from incast.ledger.quantity import Quantity, picoseconds, quantity
-from incast.ledger.view import Floats, Ints, View
+from incast.ledger.view import Ints, View
 from incast.results import stats
+from incast.results.arrays import Floats
 
 Measure = Callable[..., Quantity]
 

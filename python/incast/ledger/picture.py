@@ -25,9 +25,10 @@ from incast.ledger.figure import Figure, LedgerError
 from incast.ledger.judge import call, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.runs import Results
-from incast.ledger.view import Floats, View
+from incast.ledger.view import View
 from incast.plot import style
 from incast.results import stats
+from incast.results.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

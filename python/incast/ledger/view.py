@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.ledger.quantity import picoseconds, quantity
+from incast.results.arrays import Floats
 from incast.results.result import PortSeries, Result, every_sample
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 _INSTANT = re.compile(r"(start|end|first_end|\d+%)\(([\w.-]+)\)\s*(?:([+-])\s*(\S+))?")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from incast.results.arrays import Floats, Ints
 from incast.results.result import Result
 from incast.units import Time
 
@@ -23,9 +23,9 @@ class Congestion:
             acknowledgements cannot have come back to their senders yet.
     """
 
-    time_ps: npt.NDArray[np.int64]
-    arrival_bps: npt.NDArray[np.float64]
-    inflight_bytes: npt.NDArray[np.int64]
+    time_ps: Ints
+    arrival_bps: Floats
+    inflight_bytes: Ints
 
 
 def congestion_at(result: Result, port: str | tuple[str, int], base_rtt: str | Time) -> Congestion:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from incast.results.arrays import Floats, Ints
 from incast.results.result import FlowSeries, Result
 from incast.units import Time
 
@@ -23,10 +23,10 @@ class Gradient:
             link's rate, less 1. NaN where there are too few round-trip times.
     """
 
-    time_ps: npt.NDArray[np.int64]
-    sent_ps: npt.NDArray[np.int64]
-    rtt_ps: npt.NDArray[np.int64]
-    gradient: npt.NDArray[np.float64]
+    time_ps: Ints
+    sent_ps: Ints
+    rtt_ps: Ints
+    gradient: Floats
 
 
 def gradient_of(result: Result, flow: int | str, window: str | Time = "1us") -> Gradient:
@@ -113,7 +113,7 @@ def _interval(series: FlowSeries) -> int:
 
 def _round_trips(
     series: FlowSeries,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Ints, Ints, Ints]:
     """Returns arrival times of acknowledgements of new data, send times, and the differences."""
     news = np.flatnonzero(np.diff(series.acked_bytes)) + 1
     news = news[~np.isnan(series.rtt_ps[news])]
@@ -123,7 +123,7 @@ def _round_trips(
     return time, time - rtt, rtt
 
 
-def _slope(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> float:
+def _slope(x: Ints, y: Ints) -> float:
     # Relative to the first, in which picoseconds are exact.
     dx, dy = (x - x[0]).astype(np.float64), (y - y[0]).astype(np.float64)
     dx -= dx.mean()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from incast import _core
 from incast.errors import Problem
 from incast.results import stats
+from incast.results.arrays import Floats, Ints
 from incast.results.load import Load, loads_of
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
@@ -23,8 +24,26 @@ MOST_SAMPLES = 50_000_000
 """Most samples that :meth:`PortSeries.filled` and its siblings give."""
 
 
+_Series = TypeVar("_Series", bound="Sampled")
+
+
 @dataclass(frozen=True)
-class PortSeries:
+class Sampled:
+    """Samples, of which equal ones that follow each other share a row."""
+
+    def filled(self: _Series) -> _Series:
+        """Returns the series with a row for every sample, evenly spaced.
+
+        Raises:
+            ValueError: When these are more than :data:`MOST_SAMPLES`.
+        """
+        columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        each: dict[str, Any] = dict(every_sample(columns))
+        return replace(self, **each)
+
+
+@dataclass(frozen=True)
+class PortSeries(Sampled):
     """The samples of one port: the rows of its table.
 
     Of equal samples that follow each other only the first and the last have a row. What counts each sample
@@ -47,12 +66,12 @@ class PortSeries:
     node: str
     port: int
     rate_bps: int
-    time_ps: npt.NDArray[np.int64]
-    queue_bytes: npt.NDArray[np.int64]
-    utilisation: npt.NDArray[np.float64]
-    transmitted_bytes: npt.NDArray[np.int64]
-    dropped_bytes: npt.NDArray[np.int64]
-    samples: npt.NDArray[np.int64]
+    time_ps: Ints
+    queue_bytes: Ints
+    utilisation: Floats
+    transmitted_bytes: Ints
+    dropped_bytes: Ints
+    samples: Ints
 
     @property
     def interval_ps(self) -> int:
@@ -72,17 +91,9 @@ class PortSeries:
         most = np.minimum((self.time_ps - from_ps) // step, self.samples - 1)
         return int(np.maximum(most - least + 1, 0).sum())
 
-    def filled(self) -> PortSeries:
-        """Returns the series with a row for every sample, evenly spaced.
-
-        Raises:
-            ValueError: When these are more than :data:`MOST_SAMPLES`.
-        """
-        return _filled(self)
-
 
 @dataclass(frozen=True)
-class FlowSeries:
+class FlowSeries(Sampled):
     """The samples of one flow: the rows of its table, as :class:`PortSeries` has a port's.
 
     Attributes:
@@ -101,26 +112,18 @@ class FlowSeries:
 
     flow: int
     group: str
-    time_ps: npt.NDArray[np.int64]
-    window_bytes: npt.NDArray[np.float64]
-    rate_bps: npt.NDArray[np.float64]
-    rtt_ps: npt.NDArray[np.float64]
-    inflight_bytes: npt.NDArray[np.int64]
-    acked_bytes: npt.NDArray[np.int64]
-    goodput_bps: npt.NDArray[np.float64]
-    samples: npt.NDArray[np.int64]
-
-    def filled(self) -> FlowSeries:
-        """Returns the series with a row for every sample, evenly spaced.
-
-        Raises:
-            ValueError: When these are more than :data:`MOST_SAMPLES`.
-        """
-        return _filled(self)
+    time_ps: Ints
+    window_bytes: Floats
+    rate_bps: Floats
+    rtt_ps: Floats
+    inflight_bytes: Ints
+    acked_bytes: Ints
+    goodput_bps: Floats
+    samples: Ints
 
 
 @dataclass(frozen=True)
-class Internal:
+class Internal(Sampled):
     """The samples of one internal quantity of a flow's congestion control: the rows of its table.
 
     Attributes:
@@ -129,17 +132,9 @@ class Internal:
         samples: Number of samples that each row covers, as for :class:`PortSeries`.
     """
 
-    time_ps: npt.NDArray[np.int64]
-    value: npt.NDArray[np.float64]
-    samples: npt.NDArray[np.int64]
-
-    def filled(self) -> Internal:
-        """Returns the series with a row for every sample.
-
-        Raises:
-            ValueError: When these are more than :data:`MOST_SAMPLES`.
-        """
-        return _filled(self)
+    time_ps: Ints
+    value: Floats
+    samples: Ints
 
 
 class Result(Tables):
@@ -437,9 +432,7 @@ def _unpickled(info: str, state: str, folder: str | None, tables: list[bytes]) -
     return Result(_core.Result.from_parts((info, state, folder, tables)))
 
 
-def used(
-    time_ps: npt.NDArray[np.int64], sent_bytes: npt.NDArray[np.int64], rate_bps: int
-) -> npt.NDArray[np.float64]:
+def used(time_ps: Ints, sent_bytes: Ints, rate_bps: int) -> Floats:
     """The share of a link's rate that was used between samples.
 
     Args:
@@ -479,18 +472,9 @@ def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArr
     return found
 
 
-def _steps(time: npt.NDArray[np.int64], samples: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _steps(time: Ints, samples: Ints) -> Ints:
     """Returns for each row the time between the samples that it covers; 0 for the first, which covers one."""
     return np.diff(time, prepend=time[:1]) // samples
-
-
-_Series = TypeVar("_Series", PortSeries, FlowSeries, Internal)
-
-
-def _filled(series: _Series) -> _Series:
-    columns = {name: value for name, value in vars(series).items() if isinstance(value, np.ndarray)}
-    each: dict[str, Any] = dict(every_sample(columns))
-    return replace(series, **each)
 
 
 def warnings_of(info: Mapping[str, Any]) -> list[Problem]:

@@ -33,6 +33,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from incast.results.arrays import Floats, Ints
+
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""
 
@@ -50,9 +52,9 @@ class FlowTimes:
         slowdown: Completion time over that on the idle path.
     """
 
-    size_bytes: npt.NDArray[np.int64]
-    fct_ps: npt.NDArray[np.int64]
-    slowdown: npt.NDArray[np.float64]
+    size_bytes: Ints
+    fct_ps: Ints
+    slowdown: Floats
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from incast.results.arrays import Floats
 from incast.theory._quantities import bits_per_second, seconds
 from incast.units import Rate, Time
-
-Floats = npt.NDArray[np.float64]
 
 REGIONS = ("H1i", "H2i", "H1d", "H2d", "Ai", "Ad")
 """The regions, in the order of the simulator's quantity ``region``."""
@@ -302,3 +300,13 @@ def _state(q: float, q_v: float) -> None:
         raise ValueError(f"q = {q} is negative")
     if q_v < -1:
         raise ValueError(f"q_v = {q_v} is below -1: a link cannot drain faster")
+
+
+def fairness_line(capacity: float) -> tuple[Floats, Floats]:
+    """The equal rates of two flows that share a link of this capacity: a line to draw, in its unit."""
+    return np.array([0.0, capacity]), np.array([0.0, capacity])
+
+
+def efficiency_line(capacity: float) -> tuple[Floats, Floats]:
+    """The rates of two flows that fill a link of this capacity together: a line to draw, in its unit."""
+    return np.array([0.0, capacity]), np.array([capacity, 0.0])

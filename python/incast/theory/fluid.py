@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from incast.results.arrays import Floats
 from incast.results.result import Result
 from incast.units import Bytes, Rate, Time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = npt.NDArray[np.float64]
 
 Before = Callable[[Floats], Floats]
 """The state before time 0: takes times in seconds, returns the state with its components along the first

@@ -14,12 +14,10 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from incast.results.arrays import Floats
 from incast.theory._quantities import seconds
 from incast.units import Time
-
-Floats = npt.NDArray[np.float64]
 
 SPACINGS = ("rotation", "rounds", "random")
 

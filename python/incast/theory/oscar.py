@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.results import stats
-from incast.theory.fluid import Floats
+from incast.results.arrays import Floats
 from incast.units import Rate
 
 

@@ -28,7 +28,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from incast.theory.fluid import Floats, Link, Past, Path, amounts, seconds, solve
+from incast.results.arrays import Floats
+from incast.theory.fluid import Link, Past, Path, amounts, seconds, solve
 from incast.units import Bytes, Time
 
 Law = Literal["queue", "delay", "gradient", "power", "theta-power"]

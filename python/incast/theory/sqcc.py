@@ -16,12 +16,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from incast.results.arrays import Floats
 from incast.theory._quantities import bits_per_second, seconds
 from incast.units import Rate, Time
-
-Floats = npt.NDArray[np.float64]
 
 LAWS = ("patched", "error")
 FORMS = ("rtt", "queue")

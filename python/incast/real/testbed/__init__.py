@@ -28,7 +28,7 @@ from incast.real.kernel import KernelError
 from incast.real.testbed import controls, flows, machine
 from incast.real.testbed import plan as planning
 from incast.real.testbed.captures import Captures
-from incast.real.testbed.flows import Connection, Measured
+from incast.real.testbed.flows import Connection, Loop, Measured
 from incast.real.testbed.forwarding import forwarding
 from incast.real.testbed.machine import RunError, TestbedError
 from incast.real.testbed.network import Network, network
@@ -226,15 +226,15 @@ class _Run:
         start_ns = time.monotonic_ns() + _LEAD_NS
         if switch is None:
             self.before = {key: (queue.read(), queue.marked()) for key, queue in self.net.queues.items()}
-            measured = flows.measure(
-                plan, self.connections, self._sample, report, start_ns, self.events, look
-            )
+            loop = Loop(plan, self.connections, self._sample, report, start_ns, self.events, look)
+            measured = loop.measure()
             hold()
             self._ports()
         else:
             from_ps, until_ps = plan.core.probe_from_ps, plan.core.probe_until_ps
             switch.begin(start_ns, self.probed, from_ps, plan.core.port_interval_ps, until_ps)
-            measured = flows.measure(plan, self.connections, None, report, start_ns, self.events, look)
+            loop = Loop(plan, self.connections, None, report, start_ns, self.events, look)
+            measured = loop.measure()
             hold()
             self._switched(switch, measured.now_ns * 1000)
         self._flows(measured)

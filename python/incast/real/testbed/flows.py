@@ -19,7 +19,7 @@ from incast.real.testbed.plan import Flow, Plan
 from incast.real.testbed.spaces import in_time
 from incast.real.testbed.work import Work
 
-__all__ = ["Connection", "Measured", "connect", "measure"]
+__all__ = ["Connection", "Loop", "Measured", "connect"]
 
 _PORT = 5000
 _AT_ONCE = 1 << 16
@@ -224,16 +224,8 @@ def _connect(network: Network, flow: Flow, listener: socket.socket, port: int) -
     return Connection(flow, sender, receiver, Info.of(sender))
 
 
-def measure(
-    plan: Plan,
-    connections: list[Connection],
-    sample_ports: Callable[[int], None] | None,
-    progress: Callable[[int, int], None],
-    start_ns: int,
-    events: select.epoll,
-    sample_flow: Callable[[int, Connection], None] | None = None,
-) -> Measured:
-    """Runs the flows.
+class Loop:
+    """The loop over what happens while the flows run.
 
     Args:
         plan: The plan.
@@ -243,27 +235,7 @@ def measure(
         start_ns: When the scenario starts, on the monotonic clock.
         events: What tells of the connections, whose descriptor is below 1024.
         sample_flow: Called with the time and the connection at each sample of a flow.
-
-    Returns:
-        What came of them. What is not in it is in the connections.
     """
-    loop = _Loop(plan, connections, sample_ports, progress, start_ns, events, sample_flow)
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with in_time():
-            loop.run()
-    except KeyboardInterrupt:
-        loop.measured.end = "interrupted"
-    finally:
-        if collecting:
-            gc.enable()
-    loop.measured.now_ns = max(0, loop.now())
-    return loop.measured
-
-
-class _Loop:
-    """The loop over what happens."""
 
     def __init__(
         self,
@@ -273,15 +245,15 @@ class _Loop:
         progress: Callable[[int, int], None],
         start_ns: int,
         events: select.epoll,
-        sample_flow: Callable[[int, Connection], None] | None,
+        sample_flow: Callable[[int, Connection], None] | None = None,
     ) -> None:
-        self.sample_flow = sample_flow
         self.plan = plan
         self.connections = connections
         self.sample_ports = sample_ports
+        self.sample_flow = sample_flow
         self.progress = progress
-        self.start_ns = start_ns
         self.work = Work(plan.core.operations, [flow.start_ps for flow in plan.flows])
+        self.start_ns = start_ns
         # Acknowledgements are stamped with the time of day.
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
         self.measured = Measured(work=self.work, epoch_ns=self.epoch_ns)
@@ -326,6 +298,25 @@ class _Loop:
     def at(self, when: int, act: Callable[[Any], None], of: object) -> None:
         self.order += 1
         heapq.heappush(self.agenda, (when, self.order, act, of))
+
+    def measure(self) -> Measured:
+        """Runs the flows.
+
+        Returns:
+            What came of them. What is not in it is in the connections.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with in_time():
+                self.run()
+        except KeyboardInterrupt:
+            self.measured.end = "interrupted"
+        finally:
+            if collecting:
+                gc.enable()
+        self.measured.now_ns = max(0, self.now())
+        return self.measured
 
     def run(self) -> None:
         """Runs until all flows are done, the time is over, or nothing moves."""

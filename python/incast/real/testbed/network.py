@@ -239,15 +239,27 @@ def _stamp(plan: Plan, made: Network, link: _core.PlannedLink) -> None:
     image = _object("stamp.bpf.o", "incast_port_kbps", (link.rate_bps // 1000).to_bytes(4, "little"))
     far = f"to-{plan.name(link.node)}"
     there = of(made, link.peer).path
-    words = ["sh", machine.ready(), tool("tc"), device(plan, link), far, there, tool("nsenter")]
-    of(made, link.node).run(["unshare", "--mount", "sh", "-ec", _STAMP, *words], data=image)
+    words = (machine.ready(), tool("tc"), device(plan, link), far, there, tool("nsenter"))
+    _load(of(made, link.node), image, _STAMP, *words)
+
+
+def _load(space: Space, image: bytes, script: str, *words: str) -> str:
+    """Runs a script of a shell that finds an object in a file; returns what it prints.
+
+    Object and programs have names only while the shell runs, in mounts of its own that end with it.
+    """
+    return space.run(["unshare", "--mount", "sh", "-ec", _PLACE + script, "sh", *words], data=image)
+
+
+_PLACE = """\
+mount -t bpf bpf /sys/fs
+mount -t tmpfs tmpfs /sys/class
+cat > /sys/class/object.o
+"""
 
 
 _STAMP = """\
-mount -t bpf bpf /sys/fs
-mount -t tmpfs tmpfs /sys/class
-cat > /sys/class/stamp.o
-"$1" prog loadall /sys/class/stamp.o /sys/fs/stamp
+"$1" prog loadall /sys/class/object.o /sys/fs/stamp
 "$2" qdisc replace dev "$3" clsact
 "$2" filter add dev "$3" egress bpf da pinned /sys/fs/stamp/incast_port
 "$6" --net="$5" "$2" qdisc replace dev "$4" clsact
@@ -258,12 +270,7 @@ cat > /sys/class/stamp.o
 def _mark(space: Space, name: str, above: int) -> Counter:
     """Marks packets that find more than ``above`` bytes before a device; returns their counter."""
     image = _object("mark.bpf.o", "incast_mark_above", above.to_bytes(8, "little"))
-    bpftool = machine.ready()
-    # Object and program have names only while tc and bpftool look for them, in mounts of the shell's own
-    # that end with it.
-    said = space.run(
-        ["unshare", "--mount", "sh", "-ec", _ATTACH, "sh", bpftool, tool("tc"), name], data=image
-    )
+    said = _load(space, image, _ATTACH, machine.ready(), tool("tc"), name)
     try:
         return Counter(int(said.split()[-1]))
     except (ValueError, IndexError):
@@ -273,10 +280,7 @@ def _mark(space: Space, name: str, above: int) -> Counter:
 
 
 _ATTACH = """\
-mount -t bpf bpf /sys/fs
-mount -t tmpfs tmpfs /sys/class
-cat > /sys/class/mark.o
-"$1" prog load /sys/class/mark.o /sys/fs/mark
+"$1" prog load /sys/class/object.o /sys/fs/mark
 "$2" qdisc replace dev "$3" clsact
 "$2" filter add dev "$3" egress bpf da pinned /sys/fs/mark
 "$1" prog show pinned /sys/fs/mark | sed -n 's/^\\([0-9]*\\):.*/\\1/p'

@@ -15,7 +15,7 @@ from incast.real.kernel import machine
 from incast.real.testbed.machine import TestbedError
 from incast.real.testbed.spaces import Space
 
-__all__ = ["LOOKUP", "MAP_BY_ID", "Counter", "Queue", "Totals", "bpf"]
+__all__ = ["Counter", "OpenMap", "Queue", "Totals"]
 
 _GET_QDISC = 38
 _REQUEST = 1 | 8
@@ -30,7 +30,7 @@ _BASIC, _QUEUE = 1, 3
 
 _BPF = {"x86_64": 321, "aarch64": 280}
 """The number of the system call bpf()."""
-LOOKUP, MAP_BY_ID = 1, 14
+_LOOKUP, _MAP_BY_ID = 1, 14
 
 
 @dataclass(frozen=True)
@@ -121,22 +121,45 @@ class Counter:
     def __init__(self, program: int) -> None:
         bpftool = machine.ready()
         shown = json.loads(machine.call(bpftool, "--json", "prog", "show", "id", str(program)))
-        self._file = -1
         for number in shown.get("map_ids", []):
             of = json.loads(machine.call(bpftool, "--json", "map", "show", "id", str(number)))
             if str(of.get("name", "")).endswith(".bss"):
-                size = int(of["bytes_value"])
-                self._key, self._value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(size)
-                self._file = bpf(MAP_BY_ID, struct.pack("=II", number, 0), _COUNTER)
-        if self._file < 0:
-            raise TestbedError("the program that marks has no counter: run `make bpf`")
-        places = ctypes.addressof(self._key), ctypes.addressof(self._value)
-        self._order = struct.pack("=IIQQQ", self._file, 0, *places, 0)
+                self._map = OpenMap(number, int(of["bytes_value"]), "the counter of marks")
+                return
+        raise TestbedError("the program that marks has no counter: run `make bpf`")
 
     def read(self) -> int:
         """Its value."""
-        bpf(LOOKUP, self._order, _COUNTER)
-        return int.from_bytes(self._value.raw[:8], "little")
+        return int.from_bytes(self._map.read()[:8], "little")
+
+    def close(self) -> None:
+        """Ends it."""
+        self._map.close()
+
+
+class OpenMap:
+    """A map of the kernel, open for reading.
+
+    Args:
+        number: Its number in the kernel.
+        value_bytes: Size of each value.
+        what: What is read, for messages.
+
+    Attributes:
+        key: The key whose value is read: four bytes, zero at first.
+    """
+
+    def __init__(self, number: int, value_bytes: int, what: str) -> None:
+        self.key, self._value = ctypes.create_string_buffer(4), ctypes.create_string_buffer(value_bytes)
+        self._what = what
+        self._file = _bpf(_MAP_BY_ID, struct.pack("=II", number, 0), what)
+        places = ctypes.addressof(self.key), ctypes.addressof(self._value)
+        self._order = struct.pack("=IIQQQ", self._file, 0, *places, 0)
+
+    def read(self) -> bytes:
+        """The value at the key now."""
+        _bpf(_LOOKUP, self._order, self._what)
+        return self._value.raw
 
     def close(self) -> None:
         """Ends it."""
@@ -146,10 +169,7 @@ class Counter:
             self._file = -1
 
 
-_COUNTER = "the counter of marks"
-
-
-def bpf(command: int, order: bytes, what: str) -> int:
+def _bpf(command: int, order: bytes, what: str) -> int:
     """The system call ``bpf()``.
 
     Args:

@@ -6,17 +6,14 @@ socket can read it.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
-import os
 import socket
 import struct
 
 from incast.real import kernel
 from incast.real.kernel import machine, options
 from incast.real.testbed.machine import TestbedError
-from incast.real.testbed.queues import LOOKUP, MAP_BY_ID, bpf
+from incast.real.testbed.queues import OpenMap
 
 __all__ = ["States"]
 
@@ -38,7 +35,6 @@ class States:
     """
 
     def __init__(self, name: str) -> None:
-        self._file = -1
         bpftool = machine.ready()
         numbers = [one.id for one in kernel.loaded() if one.name == name and one.selectable]
         if not numbers:
@@ -48,13 +44,9 @@ class States:
             of = json.loads(machine.call(bpftool, "--json", "map", "show", "id", str(place)))
             if of.get("name") == _MAP:
                 self._size = _state_bytes(bpftool, name, int(of.get("btf_id", 0)))
-                self._key = ctypes.create_string_buffer(4)
-                self._value = ctypes.create_string_buffer(int(of["bytes_value"]))
-                self._file = bpf(MAP_BY_ID, struct.pack("=II", place, 0), _WHAT)
-        if self._file < 0:
-            raise TestbedError(f"{name} has no map of its flows: run `make bpf`")
-        places = ctypes.addressof(self._key), ctypes.addressof(self._value)
-        self._order = struct.pack("=IIQQQ", self._file, 0, *places, 0)
+                self._map = OpenMap(place, int(of["bytes_value"]), "the state of a flow")
+                return
+        raise TestbedError(f"{name} has no map of its flows: run `make bpf`")
 
     def read(self, connection: socket.socket) -> bytes:
         """The state of a connection's flow now.
@@ -62,11 +54,10 @@ class States:
         The kernel may write it at the same time, on another processor. So it is read until it is the same
         twice, and eight times at most.
         """
-        struct.pack_into("=i", self._key, 0, connection.fileno())
+        struct.pack_into("=i", self._map.key, 0, connection.fileno())
         before = b""
         for _ in range(_AGAIN):
-            bpf(LOOKUP, self._order, _WHAT)
-            now = self._value.raw[: self._size]
+            now = self._map.read()[: self._size]
             if now == before:
                 break
             before = now
@@ -74,13 +65,7 @@ class States:
 
     def close(self) -> None:
         """Ends it."""
-        if self._file >= 0:
-            with contextlib.suppress(OSError):
-                os.close(self._file)
-            self._file = -1
-
-
-_WHAT = "the state of a flow"
+        self._map.close()
 
 
 def _state_bytes(bpftool: str, name: str, types: int) -> int:
