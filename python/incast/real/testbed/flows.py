@@ -251,8 +251,8 @@ class Loop:
         self.connections = connections
         self.sample_ports = sample_ports
         self.sample_flow = sample_flow
-        self.progress = progress
         self.work = Work(plan.core.operations, [flow.start_ps for flow in plan.flows])
+        self.progress = progress
         self.start_ns = start_ns
         # Acknowledgements are stamped with the time of day.
         self.epoch_ns = time.time_ns() - time.monotonic_ns() + start_ns
@@ -296,6 +296,7 @@ class Loop:
         return time.monotonic_ns() - self.start_ns
 
     def at(self, when: int, act: Callable[[Any], None], of: object) -> None:
+        """Puts something on the agenda."""
         self.order += 1
         heapq.heappush(self.agenda, (when, self.order, act, of))
 
@@ -351,6 +352,7 @@ class Loop:
         self.work.flows_left_out.clear()
 
     def over(self, until: int | None) -> bool:
+        """Whether the run has ended."""
         if self.left == self.endless and not self.work.open:
             # What is left has no end of its own.
             return not self.endless or until is None or self.now() >= until
@@ -360,6 +362,7 @@ class Loop:
         return self.measured.end == "stalled"
 
     def start(self, connection: Connection) -> None:
+        """Starts a flow."""
         self.moved_ns = self.now()
         if connection.started_ns is None:
             # By the clock: it counts from when it should have started.
@@ -369,6 +372,7 @@ class Loop:
         self.begin(connection)
 
     def stop(self, connection: Connection) -> None:
+        """Stops a flow without a size."""
         if connection.finish_ns is None:
             connection.stopped = True
             with contextlib.suppress(OSError):
@@ -425,6 +429,7 @@ class Loop:
         return True
 
     def happened(self, descriptor: int, event: int) -> None:
+        """Reacts to an event of the kernel."""
         if (connection := self.receivers.get(descriptor)) is not None:
             self.receive(connection)
             return
@@ -437,6 +442,7 @@ class Loop:
             self.send(connection)
 
     def receive(self, connection: Connection) -> None:
+        """Takes what has arrived."""
         with contextlib.suppress(BlockingIOError):
             got = connection.receiver.recv_into(self.buffer)
             connection.received += got
@@ -471,6 +477,7 @@ class Loop:
                 self.finished(connection, when)
 
     def finished(self, connection: Connection, when: int) -> None:
+        """Notes that the last byte of a flow is acknowledged."""
         connection.finish_ns = max(when, connection.started_ns or 0)
         self.work.sent(connection.flow.number, connection.finish_ns * 1000)
         self.left -= connection.flow.counted
@@ -478,6 +485,7 @@ class Loop:
         self.events.unregister(connection.sender)
 
     def ports(self, due: int) -> None:
+        """Samples the ports."""
         now = self.now()
         self.measured.latest_ns = max(self.measured.latest_ns, now - due)
         assert self.sample_ports is not None
@@ -485,6 +493,7 @@ class Loop:
         self.next(now, due, self.plan.core.port_interval_ps // 1000, self.ports)
 
     def flows(self, due: int) -> None:
+        """Samples the probed flows."""
         now = self.now()
         self.measured.latest_ns = max(self.measured.latest_ns, now - due)
         for connection in self.probed:
@@ -495,6 +504,7 @@ class Loop:
         self.next(now, due, self.plan.core.flow_interval_ps // 1000, self.flows)
 
     def next(self, now: int, due: int, interval: int, act: Callable[[Any], None]) -> None:
+        """Puts the next sample on the agenda."""
         # A sample that is missed is left out: two at once would say nothing more.
         due += interval * max(1, -((due - now) // interval))
         until = self.plan.core.probe_until_ps
