@@ -372,7 +372,7 @@ class Loop:
         self.begin(connection)
 
     def stop(self, connection: Connection) -> None:
-        """Stops a flow without a size."""
+        """Stops a flow."""
         if connection.finish_ns is None:
             connection.stopped = True
             with contextlib.suppress(OSError):
