@@ -34,6 +34,16 @@ def star(hosts: int, rate: str, delay: str, **others: object) -> str:
     return lines(topology={"kind": "star", "hosts": hosts, "rate": rate, "delay": delay}, **others)
 
 
+def graph(hosts: list[str], switches: list[str], *links: dict[str, object], **keys: object) -> str:
+    """Returns a topology of nodes with names and links between them."""
+    return block("[topology]", kind="graph", hosts=hosts, switches=switches, **keys, links=[*links])
+
+
+def link(a: str, b: str, **keys: object) -> dict[str, object]:
+    """Returns a link of a :func:`graph`."""
+    return {"between": [a, b], **keys}
+
+
 def traffic(name: str, source: str | list[str], to: str, **keys: object) -> str:
     """Returns a block of traffic with a flow from each source."""
     return block("[[traffic]]", name=name, kind="flows", **{"from": source}, to=to, **keys)
@@ -44,6 +54,14 @@ def constant(rate: str) -> dict[str, str]:
     return {"algorithm": "constant", "rate": rate, "window": "unlimited"}
 
 
-def claim(id_: str, says: str, *, place: str = "here", **keys: object) -> str:
+def claim(
+    id_: str,
+    says: str,
+    *,
+    place: str = "here",
+    paper: str = "it",
+    rule: str = "As it says.",
+    **keys: object,
+) -> str:
     """Returns a block with a claim of a figure."""
-    return block("[[claim]]", id=id_, says=says, place=place, **keys)
+    return block("[[claim]]", id=id_, says=says, place=place, paper=paper, rule=rule, **keys)

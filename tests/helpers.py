@@ -105,23 +105,38 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None 
         time.sleep(0.02)
 
 
-def refusal(file: Path, old: str, new: str, read: Callable[[], object]) -> str:
-    """Writes another text into a file, and returns the message with which it is then refused.
+Wrong = tuple[str, str, str]
+"""A part of a text, a wrong one in its place, and what is said of that."""
+
+
+def written_wrongly(said: dict[str, str]) -> pytest.MarkDecorator:
+    """Runs a test with each change of a text as its argument `wrong`.
+
+    Args:
+        said: Of each change, like `one → another`, what is said of it.
+    """
+    each = [(*change.split(" → "), message) for change, message in said.items()]
+    return pytest.mark.parametrize("wrong", each, ids=list(said.values()))
+
+
+def refusal(file: Path, wrong: Wrong, read: Callable[[], object]) -> str:
+    """Writes something wrong into a file, and returns the message with which it is refused as it should be.
 
     Args:
         file: The file.
-        old: A part of its text.
-        new: The part in its place.
+        wrong: The part and what is said of it.
         read: Reads the file.
     """
     from incast.ledger import LedgerError
 
+    old, new, said = wrong
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
-    with pytest.raises(LedgerError) as wrong:
+    with pytest.raises(LedgerError) as refused:
         read()
-    return str(wrong.value)
+    assert said in str(refused.value)
+    return str(refused.value)
 
 
 class Incast:

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 import incast
+from blocks import block, joined
 from helpers import ROOT, SMALL
 from incast import sections
 from incast.progress import ProgressLine
@@ -236,21 +237,10 @@ def test_schema_and_program_refuse_the_same(right: str, wrong: str) -> None:
 
 
 def test_changes_of_links_are_built_as_a_file_says_them() -> None:
-    text = (
-        SMALL
-        + """
-[[change]]
-at = "20us"
-between = ["s0", "h3"]
-rate = "25Gbps"
-until = "40us"
-
-[[change]]
-at = "50us"
-between = ["h0-h1", "s0"]
-state = "down"
-until = "60us"
-"""
+    text = joined(
+        SMALL,
+        block("[[change]]", at="20us", between=["s0", "h3"], rate="25Gbps", until="40us"),
+        block("[[change]]", at="50us", between=["h0-h1", "s0"], state="down", until="60us"),
     )
     said = incast.Scenario.from_toml(text)
     first = sections.Change(at="20us", between=["s0", "h3"], rate="25Gbps", until="40us")

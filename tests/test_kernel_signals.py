@@ -211,22 +211,9 @@ def test_the_clock_of_telemetry_goes_on_over_any_idle(name: str) -> None:
     idles = ["1", "4.35", "8.64", "12.93"]
     with network() as net:
         net.stamp(100_000, machine.ready())
-        enter = ("nsenter", f"--net=/run/netns/{net.receiver}")
-        drain = subprocess.Popen(
-            [*enter, sys.executable, "-c", DRAIN],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        try:
-            assert drain.stdout is not None
-            assert drain.stdout.readline() == "ready\n"
-            enter = ("nsenter", f"--net=/run/netns/{net.sender}")
+        with drained(net) as enter:
             command = [*enter, sys.executable, "-c", IDLES, known.name, "10.77.0.2", "7077", *idles]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        finally:
-            drain.kill()
-            drain.communicate()
     found = {float(idle): sent for idle, sent in json.loads(done.stdout).items()}
     assert found[1.0] > 500_000, found
     assert min(found.values()) > found[1.0] / 2, found
@@ -280,23 +267,8 @@ for control in (b"incast_hpcc", b"reno", b"incast_hpcc"):
 @pytest.mark.usefixtures("root")
 def test_a_connection_that_leaves_an_algorithm_has_its_option_no_more() -> None:
     kernel.load("hpcc", [], TELEMETRY)
-    with network() as net:
-        enter = ("nsenter", f"--net=/run/netns/{net.receiver}")
-        drain = subprocess.Popen(
-            [*enter, sys.executable, "-c", DRAIN],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        try:
-            assert drain.stdout is not None
-            assert drain.stdout.readline() == "ready\n"
-            with net.captured() as packets:
-                enter = ("nsenter", f"--net=/run/netns/{net.sender}")
-                subprocess.run([*enter, sys.executable, "-c", LEAVES], timeout=60, check=True)
-        finally:
-            drain.kill()
-            drain.communicate()
+    with network() as net, drained(net) as enter, net.captured() as packets:
+        subprocess.run([*enter, sys.executable, "-c", LEAVES], timeout=60, check=True)
     has: dict[bytes, set[bool]] = {}
     for outgoing, packet in packets:
         if not outgoing and packet[12:14] == b"\x08\x00" and packet[23] == socket.IPPROTO_TCP:

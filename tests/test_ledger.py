@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blocks import block, claim, constant, joined, traffic
-from helpers import RING, ROOT, Incast, refusal, wait_until
+from helpers import RING, ROOT, Incast, Wrong, refusal, wait_until, written_wrongly
 from incast import Scenario
 from incast import algorithms as incast_algorithms
 from incast.ledger import LedgerError, Verdict, find, ids, judge, record, run_figure, site
@@ -258,28 +258,23 @@ def test_a_measure_that_is_written_wrongly_is_explained(
         evaluate(spec, results)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('title = "A title"', "", "[figure]: title is missing"),
-        ("[[claim]]", "[[claims]]", "unknown: claims"),
-        ('unit = "%"', 'unit = "furlong"', "claim 'full': 'furlong' is not a unit"),
-        ('"at least 99%"', '"at least 99KB"', "does not match the unit '%'"),
-        ('"at least 99%"', '"fine"', "claim 'full': reproduced: 'fine' is not a band"),
-        ('rule = "Full."', "", "claim 'full': rule is missing"),
-        ('rule = "Full."', 'verdict = "reproduced"\nrule = "Full."', "unknown: verdict"),
-        ("hosts={hosts}", "hosts={host}", "names a value that is not in vary"),
-        ("run/{hosts}", "run", "two runs are called 'run'"),
-        ("[figure]", "[figure", "claims.toml:"),
-    ],
+@written_wrongly(
+    {
+        'title = "A title" → ': "[figure]: title is missing",
+        "[[claim]] → [[claims]]": "unknown: claims",
+        'unit = "%" → unit = "furlong"': "claim 'full': 'furlong' is not a unit",
+        '"at least 99%" → "at least 99KB"': "does not match the unit '%'",
+        '"at least 99%" → "fine"': "claim 'full': reproduced: 'fine' is not a band",
+        'rule = "Full." → ': "claim 'full': rule is missing",
+        'rule = "Full." → verdict = "reproduced"\nrule = "Full."': "unknown: verdict",
+        "hosts={hosts} → hosts={host}": "names a value that is not in vary",
+        "run/{hosts} → run": "two runs are called 'run'",
+        "[figure] → [figure": "claims.toml:",
+    }
 )
-def test_claims_that_are_written_wrongly_are_explained(
-    papers: Path, old: str, new: str, message: str
-) -> None:
+def test_claims_that_are_written_wrongly_are_explained(papers: Path, wrong: Wrong) -> None:
     file = papers / "some" / "fig1" / "claims.toml"
-    refused = refusal(file, old, new, lambda: find(papers, ["all"]))
-    assert message in refused
-    assert "claims.toml" in refused
+    assert "claims.toml" in refusal(file, wrong, lambda: find(papers, ["all"]))
 
 
 def test_the_verdict_follows_from_the_rule(papers: Path, incast: Incast) -> None:

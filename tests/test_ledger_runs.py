@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import Wrong, refusal, written_wrongly
 from incast.ledger import LedgerError
 from incast.ledger.figure import read
 
@@ -96,31 +97,23 @@ seeds = 3
     )
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            'parameters = ["window=bdp"]',
-            'cc = "oscar"',
-            "runs, number 1: cc and algorithms exclude each other",
-        ),
-        ('"hpcc:star"', '"oscar:paper"', "algorithms, number 2: there are two of the name 'oscar'"),
-        ('name = "hpcc:slow"', 'name = "hpcc"', "algorithms, number 3: there are two of the name 'hpcc'"),
-        ("/{algorithm}/{rate}", "/{rate}", "the name 'far/{rate}' needs {algorithm}"),
-        ('cc = "none", ', "", "algorithms, number 4: cc is missing"),
-        ('cc = "none", ', 'cc = "none", seeds = 2, ', "algorithms, number 4: unknown: seeds"),
-        ('"hpcc:star"', "3", "algorithms, number 2: must be a table"),
-        ("vary = { rate", "vary = { algorithm = [1], rate", "algorithm cannot vary"),
-        ("w_ai={step}", "w_ai={steps}", "'w_ai={steps}' names a value that is not in vary"),
-    ],
+@written_wrongly(
+    {
+        'parameters = ["window=bdp"] → cc = "oscar"': "runs, number 1: cc and algorithms exclude each other",
+        '"hpcc:star" → "oscar:paper"': "algorithms, number 2: there are two of the name 'oscar'",
+        'name = "hpcc:slow" → name = "hpcc"': "algorithms, number 3: there are two of the name 'hpcc'",
+        "/{algorithm}/{rate} → /{rate}": "the name 'far/{rate}' needs {algorithm}",
+        'cc = "none",  → ': "algorithms, number 4: cc is missing",
+        'cc = "none",  → cc = "none", seeds = 2, ': "algorithms, number 4: unknown: seeds",
+        '"hpcc:star" → 3': "algorithms, number 2: must be a table",
+        "vary = { rate → vary = { algorithm = [1], rate": "algorithm cannot vary",
+        "w_ai={step} → w_ai={steps}": "'w_ai={steps}' names a value that is not in vary",
+    }
 )
-def test_entries_that_are_written_wrongly_are_explained(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
-    assert old in LIST
-    with pytest.raises(LedgerError) as wrong:
-        expanded(tmp_path, LIST.replace(old, new))
-    assert message in str(wrong.value)
+def test_entries_that_are_written_wrongly_are_explained(tmp_path: Path, wrong: Wrong) -> None:
+    file = tmp_path / "list.toml"
+    file.write_text(LIST)
+    refusal(file, wrong, lambda: expanded(tmp_path, file.read_text()))
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,8 @@ FIGURE = joined(
     claim(
         "increase",
         "No increase",
-        place="section 1",
-        paper="none",
         measure={"do": "cct_increase", "run": "constant/100", "group": "pair"},
         reproduced="at most 0.1",
-        rule="None.",
     ),
     block("[[panel]]", x="size (KB)", y="increase"),
     block(

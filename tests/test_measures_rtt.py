@@ -146,28 +146,21 @@ def test_internal_quantities(ccc: View) -> None:
         m.internal(ccc, "half", "power")
 
 
+USED = {"do": "utilisation", "run": "run", "port": "s0->h2"}
+TRAJECTORY = {
+    "show": "trajectory",
+    "run": "run",
+    "flows": ["half", "late"],
+    "step": "5us",
+    "start": "110us",
+    "end": "180us",
+}
+
 FIGURE = joined(
     block("[figure]", title="A title", place="Nowhere", setup="Set-up.", shows="Lines."),
     block("[[runs]]", name="run", cc="ccc", scenario="two.toml"),
-    claim(
-        "full",
-        "The link is used",
-        paper="used",
-        unit="%",
-        measure={"do": "utilisation", "run": "run", "port": "s0->h2"},
-        reproduced="at least 10%",
-        rule="Used.",
-    ),
-    block("[[panel]]", y="Gbps"),
-    block(
-        "[[panel.lines]]",
-        show="trajectory",
-        run="run",
-        flows=["half", "late"],
-        step="5us",
-        start="110us",
-        end="180us",
-    ),
+    claim("full", "The link is used", unit="%", measure=USED, reproduced="at least 10%"),
+    block("[[panel]]", y="Gbps", lines=[TRAJECTORY]),
     block(
         "[[panel]]",
         y="us",
@@ -177,7 +170,7 @@ FIGURE = joined(
         "[[panel]]",
         y="use (%)",
         unit="%",
-        bars=[{"of": {"do": "utilisation", "run": "run", "port": "s0->h2"}, "label": "CCC", "colour": "ccc"}],
+        bars=[{"of": USED, "label": "CCC", "colour": "ccc"}],
     ),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import incast
+from blocks import joined, star, traffic
 from helpers import SMALL, Incast
 from incast import stats, sweep
 
@@ -28,22 +29,10 @@ kind = "all-to-all"
 size = "64KB"
 """
 
-ALONE = """\
-name = "alone"
-[topology]
-kind = "star"
-hosts = 2
-rate = "100Gbps"
-delay = "1us"
-[cc]
-algorithm = "constant"
-[[traffic]]
-name = "one"
-kind = "flows"
-from = "h0"
-to = "h1"
-size = "1000B"
-"""
+ALONE = joined(
+    star(2, "100Gbps", "1us", name="alone", cc={"algorithm": "constant"}),
+    traffic("one", "h0", "h1", size="1000B"),
+)
 
 
 def info(jobs: list[dict[str, Any]], slowdown: float = 1.0) -> Mapping[str, Any]:

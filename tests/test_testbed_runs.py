@@ -30,6 +30,7 @@ from incast.real.testbed import captures as taps
 from incast.real.testbed.network import _HOST, Network
 from incast.real.testbed.plan import Plan
 from incast.real.testbed.telemetry import Record, payload, record
+from testbeds import three_paths
 
 STAR = joined(
     star(3, "100Mbps", "5us", switch={"buffer": {"per_port": "200KB"}}, cc={"algorithm": "newreno"}),
@@ -314,42 +315,14 @@ def test_a_dumbbell_shares_its_middle() -> None:
         assert result.peak_queue_bytes("s0->s1") > 20_000
 
 
-GRAPH = """\
-[topology]
-kind = "graph"
-hosts = ["h0-h2", "r"]
-switches = ["s0", "s1"]
-rate = "100Mbps"
-delay = "1ms"
-links = [
-    { between = ["h0", "s0"] },
-    { between = ["h1", "s0"], delay = "4ms" },
-    { between = ["h2", "s1"], rate = "20Mbps" },
-    { between = ["s0", "s1"], delay = "2ms" },
-    { between = ["r", "s1"] },
-]
-
-[switch]
-buffer = "unlimited"
-
-[cc]
-algorithm = "oscar"
-
-[[traffic]]
-name = "each"
-kind = "flows"
-from = ["h0", "h1", "h2"]
-to = "r"
-size = "500KB"
-
-[probe]
-ports = ["s1->r"]
-flows = ["each"]
-interval = "1ms"
-
-[run]
-until = "20s"
-"""
+GRAPH = joined(
+    three_paths("h0-h2", "h2", "s0", "s1", delay="4ms", rate="20Mbps"),
+    block("[switch]", buffer="unlimited"),
+    block("[cc]", algorithm="oscar"),
+    traffic("each", ["h0", "h1", "h2"], "r", size="500KB"),
+    block("[probe]", ports=["s1->r"], flows=["each"], interval="1ms"),
+    block("[run]", until="20s"),
+)
 """Base RTTs of 8, 14 and 4 ms, but for transmissions."""
 
 

@@ -17,23 +17,23 @@ def packets(rtt_seconds: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("flows", "x", "patched", "patched_q", "error", "error_q"),
+    ("flows", "patched", "patched_q", "error", "error_q"),
     [
         # x = N/8. RTTs in us by T_low(1 + x) and T_low·T_high(1 + x)/(x·T_low + T_high); then in packets,
         # by the form of the equations.
-        (2, 0.25, 62.50, 70.31, 60.98, 68.75),
-        (10, 1.25, 112.50, 126.56, 100.00, 113.65),
-        (20, 2.5, 175.00, 196.88, 140.00, 160.42),
-        (40, 5, 300.00, 337.50, 200.00, 232.03),
-        (60, 7.5, 425.00, 478.13, 242.86, 284.29),
-        (72, 9, 500.00, 562.50, 263.16, 309.38),
-        (80, 10, 550.00, 618.75, 275.00, 324.11),
+        (2, 62.50, 70.31, 60.98, 68.75),
+        (10, 112.50, 126.56, 100.00, 113.65),
+        (20, 175.00, 196.88, 140.00, 160.42),
+        (40, 300.00, 337.50, 200.00, 232.03),
+        (60, 425.00, 478.13, 242.86, 284.29),
+        (72, 500.00, 562.50, 263.16, 309.38),
+        (80, 550.00, 618.75, 275.00, 324.11),
     ],
 )
 def test_fixed_points_by_hand(
-    flows: int, x: float, patched: float, patched_q: float, error: float, error_q: float
+    flows: int, patched: float, patched_q: float, error: float, error_q: float
 ) -> None:
-    assert sqcc.load(flows) == pytest.approx(x)
+    assert sqcc.load(flows) == pytest.approx(flows / 8)
     for law, rtt, queue in (("patched", patched, patched_q), ("error", error, error_q)):
         assert sqcc.fixed_point(law, flows) * 1e6 == pytest.approx(rtt, abs=0.005)
         assert sqcc.fixed_point_queue(law, flows, form="queue") / 1e3 == pytest.approx(queue, abs=0.005)

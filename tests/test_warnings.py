@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import incast
+from blocks import block, joined, star
 from helpers import Incast
 
 SPRAYED = """\
@@ -36,22 +37,10 @@ size = "20KB"
 WARNED = 'is "go-back-n", which treats every overtaken packet as lost, and the policy "reps" spreads packets'
 HINT = 'transport.recovery = "selective" keeps packets that arrive out of order'
 
-CAPTURED = """\
-[topology]
-kind = "star"
-hosts = 2
-rate = "100Gbps"
-delay = "1us"
-[cc]
-algorithm = "swift"
-[probe]
-captures = ["to h1"]
-[[traffic]]
-kind = "incast"
-to = "h1"
-fan_in = 1
-size = "20KB"
-"""
+CAPTURED = joined(
+    star(2, "100Gbps", "1us", cc={"algorithm": "swift"}, probe={"captures": ["to h1"]}),
+    block("[[traffic]]", kind="incast", to="h1", fan_in=1, size="20KB"),
+)
 
 
 def sprayed() -> incast.Scenario:

@@ -1,4 +1,4 @@
-"""What every section of a scenario is, as a typed Python object, and the section ``cc``."""
+"""The base of all sections of a scenario as typed Python objects, and the section ``cc``."""
 
 from __future__ import annotations
 

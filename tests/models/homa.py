@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from incast import Scenario
-from models import plain, spreading
+from models import plain, spreading, ways
 from models.cases import US, Case, Flow, Link, Shared, Transport, between, lossy_star, sprayed
 from models.plain import START, Clock, Outcome, Wire, duration
 
@@ -490,7 +490,7 @@ def played(case: HomaCase, order: list[int]) -> Run:
     clock = Clock()
     rtt_bytes = case.homa.rtt_bytes
     if rtt_bytes is None:
-        rtt_bytes = _rtt_bytes(case, plain.routes(case))
+        rtt_bytes = _rtt_bytes(case, ways.routes(case))
     plan = Plan(case, rtt_bytes)
     switches, hosts = plain.network(
         case, lambda _, number: Switch(clock, case, number), lambda link: Host(clock, link, plan)

@@ -83,6 +83,9 @@ class Sender(trimming.Sender):
         self.pulls = self.answers = 0
         self.active = 0
 
+    def is_complete(self) -> bool:
+        return self.expected == self.total
+
     def may_send(self) -> bool:
         return self.credit > 0 and self.has_something()
 
@@ -252,24 +255,15 @@ class Host(trimming.Host):
             receiver.pull()
         self.set_timer()
 
-    def arrived(self, port: int, packet: PlainPacket) -> None:
+    def answered(self, sender: PlainSender, packet: PlainPacket) -> None:
         assert isinstance(packet, Packet)
-        sender = packet.flow
         assert isinstance(sender, Sender)
-        if packet.kind in ("data", "header"):
-            sender.receiver.receive(packet)
-        elif sender.state != "done":
-            if isinstance(packet, Told):
-                if packet.kind == "ack" and not packet.marked:
-                    sender.policy.good(self.clock.now, packet.entropy)
-                sender.on_told(packet)
-            else:
-                sender.on_returned(packet)
-            if sender.expected == sender.total:
-                self.finish(sender)
-            else:
-                self.wake(sender)
-        self.serve()
+        if not isinstance(packet, Told):
+            sender.on_returned(packet)
+            return
+        if packet.kind == "ack" and not packet.marked:
+            sender.policy.good(self.clock.now, packet.entropy)
+        sender.on_told(packet)
 
     def expired(self, sender: PlainSender) -> None:
         assert isinstance(sender, Sender)

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from models import spreading
 from models.cases import Case, Flow, Link, Shared
 from models.schedulers import Scheduler, scheduler
+from models.ways import routes
 
 DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
 """Events at a node, in their order at one instant (engine.md, *Order of events*)."""
@@ -152,6 +153,10 @@ class Sender(ABC):
     @abstractmethod
     def give_up(self) -> None:
         """Everything in flight is to be sent again; nothing counts as in flight."""
+
+    def is_complete(self) -> bool:
+        """Whether all of the flow is acknowledged."""
+        return self.acknowledged == self.flow.size
 
     def may_send(self) -> bool:
         """Whether there is something to send, and room in the window: one packet always has."""
@@ -503,18 +508,22 @@ class Host:
         sender = packet.flow
         if sender is None:
             self.wire.paused = packet.kind == "pause"
-        elif packet.kind == "data":
+        elif packet.kind in ("data", "header"):
             sender.receiver.receive(packet)
         elif sender.state != "done":
-            if packet.kind == "ack":
-                sender.policy.good(self.clock.now, packet.entropy)
-            sender.measure(packet)
-            sender.on_ack(packet)
-            if sender.acknowledged == sender.flow.size:
+            self.answered(sender, packet)
+            if sender.is_complete():
                 self.finish(sender)
             else:
                 self.wake(sender)
         self.serve()
+
+    def answered(self, sender: Sender, packet: Packet) -> None:
+        """An acknowledgement or a NACK has arrived."""
+        if packet.kind == "ack":
+            sender.policy.good(self.clock.now, packet.entropy)
+        sender.measure(packet)
+        sender.on_ack(packet)
 
     def expired(self, sender: Sender) -> None:
         """The retransmission timer of a flow may have run out."""
@@ -786,37 +795,3 @@ def network(
     for (name, destination), ports in routes(case).items():
         switches[name].routes[destination] = ports
     return switches, hosts
-
-
-def routes(case: Case) -> dict[tuple[str, str], list[int]]:
-    """Returns the ports on shortest ways, by switch and destination."""
-    distances = {host: _distances(case, host) for host in case.hosts()}
-    return {
-        (switch, host): _ports_towards(case, switch, distances[host])
-        for switch in case.switches()
-        for host in case.hosts()
-    }
-
-
-def _distances(case: Case, host: str) -> dict[str, int]:
-    """Returns the number of links from every node to a host. Other hosts forward nothing."""
-    distances = {host: 0}
-    nodes = deque([host])
-    while nodes:
-        node = nodes.popleft()
-        if node != host and node not in case.switches():
-            continue
-        for link in case.links:
-            if node in (link.a, link.b):
-                other = link.b if link.a == node else link.a
-                if other not in distances:
-                    distances[other] = distances[node] + 1
-                    nodes.append(other)
-    return distances
-
-
-def _ports_towards(case: Case, switch: str, distances: dict[str, int]) -> list[int]:
-    """The ports of a switch on shortest ways, given how far every node is from the destination."""
-    links = [link for link in case.links if switch in (link.a, link.b)]
-    ways = [link.b if link.a == switch else link.a for link in links]
-    return [port for port, way in enumerate(ways) if distances[way] == distances[switch] - 1]

@@ -149,24 +149,15 @@ class Host(plain.Host):
         self.wake(sender)
         self.serve()
 
-    def arrived(self, port: int, packet: plain.Packet) -> None:
+    def answered(self, sender: plain.Sender, packet: plain.Packet) -> None:
         assert isinstance(packet, Packet)
-        sender = packet.flow
         assert isinstance(sender, Sender)
-        if packet.kind in ("data", "header"):
-            sender.receiver.receive(packet)
-        elif sender.state != "done":
-            if packet.kind == "ack":
-                if not packet.marked:
-                    sender.policy.good(self.clock.now, packet.entropy)
-                sender.on_ack(packet)
-            else:
-                sender.on_trimmed(packet)
-            if sender.acknowledged == sender.flow.size:
-                self.finish(sender)
-            else:
-                self.wake(sender)
-        self.serve()
+        if packet.kind != "ack":
+            sender.on_trimmed(packet)
+            return
+        if not packet.marked:
+            sender.policy.good(self.clock.now, packet.entropy)
+        sender.on_ack(packet)
 
 
 class Port:

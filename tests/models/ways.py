@@ -1,0 +1,41 @@
+"""The shortest ways through the network of a case."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from models.cases import Case
+
+
+def routes(case: Case) -> dict[tuple[str, str], list[int]]:
+    """Returns the ports on shortest ways, by switch and destination."""
+    distances = {host: _distances(case, host) for host in case.hosts()}
+    return {
+        (switch, host): _ports_towards(case, switch, distances[host])
+        for switch in case.switches()
+        for host in case.hosts()
+    }
+
+
+def _distances(case: Case, host: str) -> dict[str, int]:
+    """Returns the number of links from every node to a host. Other hosts forward nothing."""
+    distances = {host: 0}
+    nodes = deque([host])
+    while nodes:
+        node = nodes.popleft()
+        if node != host and node not in case.switches():
+            continue
+        for link in case.links:
+            if node in (link.a, link.b):
+                other = link.b if link.a == node else link.a
+                if other not in distances:
+                    distances[other] = distances[node] + 1
+                    nodes.append(other)
+    return distances
+
+
+def _ports_towards(case: Case, switch: str, distances: dict[str, int]) -> list[int]:
+    """The ports of a switch on shortest ways, given how far every node is from the destination."""
+    links = [link for link in case.links if switch in (link.a, link.b)]
+    ways = [link.b if link.a == switch else link.a for link in links]
+    return [port for port, way in enumerate(ways) if distances[way] == distances[switch] - 1]
