@@ -169,6 +169,7 @@ impl Backend for Testbed {
                 "a testbed is a star, a dumbbell or a graph: all hops share the processors of one machine"
             }
             "change" => "links of a testbed do not change",
+            "impairments" => "clocks, links and paths of a testbed are what they are",
             "switch.bfc" => {
                 "the switch of a testbed has one queue for each port, and pauses links, not flows"
             }

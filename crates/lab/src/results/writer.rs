@@ -504,6 +504,7 @@ mod tests {
             order: Vec::new(),
             operations: Vec::new(),
             probes: Probes::default(),
+            impairments: Default::default(),
             seed: 1,
             until: Time::NEVER,
             stall_after: Time::NEVER,

@@ -73,6 +73,7 @@ fn simulation() -> Simulation {
         order: Vec::new(),
         operations: Vec::new(),
         probes: Probes { ports: vec![(3, 2)], flows: vec![0], ..Probes::default() },
+        impairments: Default::default(),
         seed: 7,
         until: Time::from_ms(1),
         stall_after: Time::from_ms(1),

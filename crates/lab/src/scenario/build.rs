@@ -8,7 +8,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::Operation;
 
 use super::Scenario;
-use super::sections::{balancing, change, probe, run, switch};
+use super::sections::{balancing, change, impairments, probe, run, switch};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::hash;
@@ -71,6 +71,7 @@ impl Scenario {
             flows,
             order,
             operations,
+            impairments: impairments::settings(root.impairments.as_ref()),
             seed: root.seed,
             until,
             stall_after,

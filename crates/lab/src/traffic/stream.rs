@@ -6,16 +6,13 @@
 //! there is no floating-point function whose last bit a platform could choose.
 
 use incast_cc::Fixed;
-use incast_sim::random::mix;
+use incast_sim::random::{LN_2, minus_ln, mix, normal};
 use incast_units::Time;
 
 use crate::hash::key;
 
 /// The step of SplitMix64's counter: 2^64 divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// ln 2 in units of 2^-64.
-const LN_2: u64 = 0xb172_17f7_d1cf_79ab;
 
 /// A stream of random draws.
 #[derive(Clone, Debug)]
@@ -48,28 +45,12 @@ impl Stream {
         Time::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
     }
 
-    /// Normally distributed with mean 0 and standard deviation 1, in units of 2^-32 (Marsaglia and Bray's polar
-    /// method; the second of its two values is not used).
-    fn normal(&mut self) -> i64 {
-        loop {
-            // A point of the square from -1 to 1, in units of 2^-63, and the square of its distance from 0.
-            let (x, y) = (self.next() as i64, self.next() as i64);
-            let square = |v: i64| u128::from(v.unsigned_abs()).pow(2);
-            let distance = (square(x) + square(y)) >> 62;
-            if let Ok(distance @ 1..) = u64::try_from(distance) {
-                // x · sqrt(-2 ln(distance) / distance); the root's units are 2^-28.
-                let root = ((u128::from(minus_ln(distance)) << 81) / u128::from(distance)).isqrt();
-                return ((i128::from(x) * root as i128) >> (63 + 28 - 32)) as i64;
-            }
-        }
-    }
-
     /// Log-normally distributed with this mean, in 2^-32 ps, and this standard deviation of the natural logarithm;
     /// result in whole ps.
     pub(crate) fn lognormal(&mut self, mean: u128, sigma: Fixed) -> Time {
         // exp(σz - σ²/2) has the mean 1. The exponent is in units of 2^-64.
         let sigma = i128::from(sigma.bits());
-        let exponent = sigma * i128::from(self.normal()) - sigma * sigma / 2;
+        let exponent = sigma * i128::from(normal(|| self.next())) - sigma * sigma / 2;
         let doublings = exponent.div_euclid(i128::from(LN_2)) as i32;
         let factor = u128::from(exp(exponent.rem_euclid(i128::from(LN_2)) as u64) >> 31);
         let gap = (mean * factor).checked_shr((64 - doublings).max(0) as u32).unwrap_or(0);
@@ -98,29 +79,6 @@ impl Stream {
     }
 }
 
-/// -ln(u / 2^64) for u > 0, in units of 2^-40, to an error below 2^-36.
-///
-/// The binary logarithm's fraction comes bit by bit from squaring the mantissa (Knuth, TAOCP vol. 1,
-/// section 1.2.2, exercise 25 and its companions), then ln 2 scales it.
-fn minus_ln(u: u64) -> u64 {
-    let zeros = u.leading_zeros();
-    // The mantissa in [1, 2), in units of 2^-63.
-    let mut mantissa = u << zeros;
-    let mut fraction = 0_u64;
-    for bit in (0..40).rev() {
-        let square = (u128::from(mantissa) * u128::from(mantissa)) >> 63;
-        if square >> 64 != 0 {
-            fraction |= 1 << bit;
-            mantissa = (square >> 1) as u64;
-        } else {
-            mantissa = square as u64;
-        }
-    }
-    // log2(u / 2^64) = 63 - zeros + fraction - 64.
-    let log = (u64::from(zeros) + 1) * (1 << 40) - fraction;
-    ((u128::from(log) * u128::from(LN_2)) >> 64) as u64
-}
-
 /// exp(x) for x in [0, ln 2), in units of 2^-64; result in units of 2^-63, to an error below 2^-57 (its series).
 fn exp(x: u64) -> u64 {
     let mut term = 1_u128 << 63;
@@ -138,18 +96,6 @@ fn exp(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_logarithm_is_right() {
-        let mut stream = Stream::new(1, "log", 0);
-        for i in 0..20_000_u32 {
-            let u = (stream.next() >> (i % 64)).max(1);
-            let exact = -(u as f64 / 2_f64.powi(64)).ln();
-            let ours = minus_ln(u) as f64 / 2_f64.powi(40);
-            assert!((ours - exact).abs() < 2_f64.powi(-36) + exact * 1e-12, "{u}: {ours} {exact}");
-        }
-        assert!(minus_ln(u64::MAX) <= 1);
-    }
 
     #[test]
     fn gaps_are_exponential() {

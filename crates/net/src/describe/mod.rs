@@ -7,6 +7,7 @@ pub mod circuits;
 pub mod control;
 pub mod fault;
 pub mod flow;
+pub mod impairments;
 pub(crate) mod named;
 pub mod network;
 pub mod probe;

@@ -2,7 +2,7 @@
 
 use incast_units::Time;
 
-use super::{algorithm, balancing, flow, network, probe, switch, transport, work};
+use super::{algorithm, balancing, flow, impairments, network, probe, switch, transport, work};
 
 /// Everything that a run needs.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Simulation {
     pub operations: Vec<work::Operation>,
     /// Records to write.
     pub probes: probe::Probes,
+    /// Faults of clocks, links and knowledge.
+    pub impairments: impairments::Impairments,
     /// Seed of every random stream.
     pub seed: u64,
     /// Simulated time at which the run ends even if flows are unfinished.

@@ -293,6 +293,7 @@ pub(crate) mod tests {
             order: Vec::new(),
             operations: Vec::new(),
             probes: Probes::default(),
+            impairments: Default::default(),
             seed: 1,
             until: Time::from_ms(1),
             stall_after: Time::from_ms(1),

@@ -8,6 +8,7 @@ use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Algorithm;
 use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
+use incast_net::describe::impairments::Share;
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::transport::{BaseRtt, Counting, Transport};
 use incast_net::packet::{flag, without_entropy};
@@ -18,6 +19,7 @@ use incast_units::{Bytes, Time};
 
 use super::ending::Ending;
 use super::fabric::Fabric;
+use super::stamps::Stamps;
 
 /// The host that sends packets and the host that receives them.
 type Ends = (NodeId, NodeId);
@@ -90,6 +92,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) balancing: balancing::Settings,
     pub(crate) seed: u64,
     pub(crate) fabric: Fabric,
+    /// Clocks and stamps of hosts; `None` if they are exact.
+    pub(crate) stamps: Option<Box<Stamps>>,
     /// Set before a run begins.
     pub(crate) ending: Ending,
     /// The paths of flows that are spread, if they never change.
@@ -97,6 +101,8 @@ pub(crate) struct FlowFacts<'a> {
     sizes: Vec<Sizes>,
     /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
     base_rtts: Vec<Option<Time>>,
+    /// Error of the base RTT that algorithms are given.
+    base_rtt_error: Share,
     /// Sizes of packets to which no algorithm adds anything.
     plain: Sizes,
     flags: Vec<u8>,
@@ -142,10 +148,12 @@ impl<'a> FlowFacts<'a> {
             balancing: simulation.balancing,
             seed: simulation.seed,
             fabric,
+            stamps: Stamps::new(simulation),
             ending: Ending::default(),
             spreads: BTreeMap::new(),
             sizes,
             base_rtts,
+            base_rtt_error: simulation.impairments.base_rtt_error,
             plain,
             flags,
         })
@@ -182,7 +190,9 @@ impl<'a> FlowFacts<'a> {
     pub(crate) fn path_info(&self, flow: u32, start: Time) -> Path {
         let path = self.path(flow, start);
         let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
-        Path { base_rtt: base_rtt.unwrap_or(path.base_rtt), ..path }
+        let error = self.base_rtt_error;
+        let base_rtt = error.added_to(base_rtt.unwrap_or(path.base_rtt));
+        Path { base_rtt, base_owd: error.added_to(path.base_owd), ..path }
     }
 
     /// Returns the hashes of a flow's data packets and of its acknowledgements.

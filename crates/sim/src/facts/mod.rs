@@ -12,6 +12,7 @@ pub(crate) mod fabric;
 pub(crate) mod flows;
 pub(crate) mod graph;
 pub(crate) mod hosts;
+pub(crate) mod stamps;
 pub(crate) mod work;
 
 use incast_net::Invalid;

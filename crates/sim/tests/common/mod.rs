@@ -265,6 +265,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         order: Vec::new(),
         operations: Vec::new(),
         probes: Probes::default(),
+        impairments: Default::default(),
         seed: 1,
         until: Time::from_s(10),
         stall_after: Time::from_ms(500),

@@ -9,6 +9,7 @@ pub(super) mod balancing;
 mod bfc;
 pub(super) mod change;
 mod homa;
+pub(super) mod impairments;
 mod load;
 mod paths;
 pub(super) mod probe;
@@ -31,6 +32,7 @@ use crate::traffic::Block;
 
 use balancing::Balancing;
 use change::Change;
+use impairments::Impairments;
 use probe::Probe;
 use run::Run;
 use scope::{Effect, Sections};
@@ -74,6 +76,8 @@ root! {
         topology: Topology,
         /// Changes of links during the run.
         change: Vec<Change> = Vec::new(),
+        /// Departures from the ideal: clocks that are not exact, and a base RTT that is not the path's.
+        impairments: Option<Impairments> = None,
         /// Behaviour of every switch.
         switch: Switch<String> = defaults()?,
         /// Behaviour of every host.

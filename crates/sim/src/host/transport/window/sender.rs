@@ -12,6 +12,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
 use crate::facts::flows::FlowFacts;
+use crate::facts::stamps::Times;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
@@ -266,7 +267,12 @@ impl Sender {
             self.restart_retransmit(now, place, facts, cx.effects);
         }
         self.marked += u64::from(body.marked);
-        self.last_rtt = (now - body.sent).saturating_sub(body.held);
+        let mut times = Times { sent: body.sent, received: body.received, held: body.held };
+        if let Some(stamps) = &facts.stamps {
+            let flow = &facts.flows[self.flow as usize];
+            times = stamps.measured(now, flow.key, (flow.source, flow.destination), times);
+        }
+        self.last_rtt = (now - times.sent).saturating_sub(times.held);
         if self.recovery.is_done() {
             return true;
         }
@@ -274,9 +280,9 @@ impl Sender {
         let position = self.recovery.position() * payload;
         let ack = Ack {
             now: Time::from_ps(now),
-            sent: Time::from_ps(body.sent),
-            received: Time::from_ps(body.received),
-            held: Time::from_ps(body.held),
+            sent: Time::from_ps(times.sent),
+            received: Time::from_ps(times.received),
+            held: Time::from_ps(times.held),
             acked: Bytes::new(acknowledged.bytes),
             packet: acknowledged.packet * payload,
             sequence: self.recovery.acknowledged() * payload,

@@ -1,0 +1,127 @@
+//! Impairments: clocks that are not exact, links that corrupt packets, failures that are noticed late, and a base RTT
+//! that is not the path's.
+
+use core::fmt;
+
+use incast_units::Time;
+
+use super::named::named;
+
+/// A part of a whole, as an exact decimal number: in units of 10^-18, from -9.2 to 9.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(i64);
+
+impl Share {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The whole.
+    pub const ONE: Self = Self(1_000_000_000_000_000_000);
+
+    /// Returns so many parts of 10^18.
+    #[must_use]
+    pub const fn of_attos(attos: i64) -> Self {
+        Self(attos)
+    }
+
+    /// Returns its parts of 10^18.
+    #[must_use]
+    pub const fn attos(self) -> i64 {
+        self.0
+    }
+
+    /// Returns this share of a signed number, rounded toward zero.
+    #[must_use]
+    pub const fn times(self, number: i64) -> i64 {
+        (number as i128 * self.0 as i128 / Self::ONE.0 as i128) as i64
+    }
+
+    /// Returns a time that is longer by this share, or shorter by a negative one; at least nothing.
+    #[must_use]
+    pub fn added_to(self, time: Time) -> Time {
+        let change = i128::from(time.ps()) * i128::from(self.0) / i128::from(Self::ONE.0);
+        Time::from_ps((i128::from(time.ps()) + change).clamp(0, i128::from(u64::MAX)) as u64)
+    }
+}
+
+/// The shortest text: a percentage where it has at most three decimals, or a number with an exponent.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PERMILLE_OF_PERCENT: i64 = 10_000_000_000_000;
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let mut digits = self.0.unsigned_abs();
+        if self.0 % PERMILLE_OF_PERCENT == 0 {
+            let percent = format!("{:03}", digits / PERMILLE_OF_PERCENT as u64);
+            let (whole, part) = percent.split_at(percent.len().saturating_sub(3));
+            let (whole, part) = (if whole.is_empty() { "0" } else { whole }, part.trim_end_matches('0'));
+            let point = if part.is_empty() { "" } else { "." };
+            return write!(f, "{sign}{whole}{point}{part}%");
+        }
+        let mut exponent = -18;
+        while digits.is_multiple_of(10) {
+            digits /= 10;
+            exponent += 1;
+        }
+        write!(f, "{sign}{digits}e{exponent}")
+    }
+}
+
+named! {
+    /// Distribution of the errors of time stamps.
+    pub enum NoiseKind {
+        "exponential" => Exponential: "exponential, never below zero; the amount is its mean",
+        "uniform" => Uniform: "uniform from zero to twice the amount, which is its mean",
+        "normal" => Normal: "normal around zero; the amount is its standard deviation",
+    }
+}
+
+/// What is not ideal in a simulation; by default nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impairments {
+    /// Amount of the errors of the time stamps of data packets: each is stamped this much, at random, before its first
+    /// bit leaves.
+    pub timestamp_noise: Time,
+    /// Their distribution.
+    pub timestamp_noise_kind: NoiseKind,
+    /// The clock of each host is wrong by a time from minus this to this.
+    pub clock_offset: Time,
+    /// The clock of each host is fast by a share from minus this to this.
+    pub clock_drift: Share,
+    /// The base RTT that algorithms are given is longer than the true one by this share.
+    pub base_rtt_error: Share,
+}
+
+impl Impairments {
+    /// Whether time stamps of hosts differ from the true times.
+    #[must_use]
+    pub fn has_inexact_stamps(&self) -> bool {
+        let Self { timestamp_noise, clock_offset, clock_drift, .. } = self;
+        (*timestamp_noise, *clock_offset, *clock_drift) != (Time::ZERO, Time::ZERO, Share::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_exact() {
+        // By hand: a fifth less than 12.17888 us is 9.743104 us; 100 ppm more than 12 us is 12.0012 us.
+        let less = Share::of_attos(-200_000_000_000_000_000);
+        assert_eq!(less.added_to(Time::from_ps(12_178_880)), Time::from_ps(9_743_104));
+        let ppm = Share::of_attos(100_000_000_000_000);
+        assert_eq!(ppm.added_to(Time::from_us(12)), Time::from_ps(12_001_200));
+        assert_eq!(Share::of_attos(-2 * Share::ONE.attos()).added_to(Time::from_us(1)), Time::ZERO);
+        assert_eq!(less.times(-10), 2);
+    }
+
+    #[test]
+    fn shares_are_written_as_short_as_possible() {
+        let text = |attos| Share::of_attos(attos).to_string();
+        assert_eq!(text(-200_000_000_000_000_000), "-20%");
+        assert_eq!(text(100_000_000_000_000), "0.01%");
+        assert_eq!(text(12_340_000_000_000_000), "1.234%");
+        assert_eq!(text(1_000_000_000), "1e-9");
+        assert_eq!(text(-25), "-25e-18");
+        assert_eq!(text(0), "0%");
+    }
+}
