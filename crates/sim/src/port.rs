@@ -6,13 +6,14 @@
 
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::{NodeId, Out, PortId};
-use incast_net::packet::{IntRecords, Packet};
+use incast_net::packet::{IntRecords, Kind, Packet};
 use incast_net::queue_set::QueueSet;
 use incast_net::random::{draw, mix};
 use incast_net::record::tally::Tally;
 use incast_net::record::view::Captured;
 use incast_net::record::{PauseRecord, PortSample, PortTotals};
 use incast_net::routing::timeline::{LinkState, LinkTimeline};
+use incast_net::rules::Corruption;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::rank;
@@ -58,8 +59,12 @@ pub(crate) struct Port {
     pub(crate) pauses_sent: u64,
     /// Largest total length of its queues.
     pub(crate) peak: u64,
-    /// Whether a packet needs more than to be put on the link: it is captured, or waits for the clock.
+    /// Packets of any kind that the link corrupted.
+    corrupted: u64,
+    /// Whether a packet needs more than to be put on the link: it is captured, waits for the clock, or may be corrupted.
     is_special: bool,
+    /// The bit errors of the link, if it has any.
+    errors: Option<Box<Corruption>>,
     /// Its node, if its packets are captured.
     captured: Option<NodeId>,
     /// The clock of its node, if that is one of its own.
@@ -125,7 +130,9 @@ impl Port {
             trimmed: 0,
             pauses_sent: 0,
             peak: 0,
+            corrupted: 0,
             is_special: false,
+            errors: None,
             captured: None,
             clock: None,
             pauses_recorded: None,
@@ -161,6 +168,12 @@ impl Port {
         self.clock = Some(Box::new(OwnClock::new(seed, node, port)));
         self.is_special = true;
         self.set_rate(self.rate);
+    }
+
+    /// Gives the link these bit errors.
+    pub(crate) fn corrupt(&mut self, errors: Corruption) {
+        self.errors = Some(Box::new(errors));
+        self.is_special = true;
     }
 
     /// The rate of the link.
@@ -243,20 +256,18 @@ impl Port {
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
         effects.tally().counts.hops += 1;
-        if self.is_special {
-            self.launch_specially(now, done, index, packet, effects.tally());
-        }
+        let arrives = !self.is_special || self.launch_specially(now, done, index, packet, effects.tally());
         self.last_arrival = packet.time;
-        if packet.time < self.fails_at {
+        if arrives && packet.time < self.fails_at {
             effects.transmit(index, packet, int);
         } else {
-            // The link fails before the last bit has arrived.
+            // The link fails before the last bit has arrived, or has corrupted the packet.
             let tally = effects.tally();
-            tally.counts.lost += u64::from(packet.kind == incast_net::packet::Kind::Data);
+            tally.counts.lost += u64::from(packet.kind == Kind::Data);
         }
     }
 
-    /// Does for a packet on the link what few ports do.
+    /// Does for a packet on the link what few ports do. Returns whether it arrives sound.
     #[inline(never)]
     fn launch_specially(
         &mut self,
@@ -265,13 +276,20 @@ impl Port {
         index: PortId,
         packet: &mut Packet,
         tally: &mut Tally,
-    ) {
+    ) -> bool {
         if let Some(clock) = &self.clock {
             packet.time = (done + self.delay + clock.wait(self.packets)).max(self.last_arrival);
         }
         if let Some(node) = self.captured {
             tally.records.packets.push(Captured { time: now, node, port: index, packet: *packet });
         }
+        // A packet that does not arrive in any case is not counted as corrupted.
+        let is_frame = matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap);
+        let Some(errors) = self.errors.as_mut().filter(|_| !is_frame) else { return true };
+        let corrupts = errors.corrupts(self.packets, packet.size) && packet.time < self.fails_at;
+        self.corrupted += u64::from(corrupts);
+        tally.counts.corrupted += u64::from(corrupts && packet.kind == Kind::Data);
+        !corrupts
     }
 
     /// The link will change: prepares for its first failure.
@@ -386,6 +404,7 @@ impl Port {
             dropped: Bytes::new(self.dropped),
             marked: self.marked,
             trimmed: self.trimmed,
+            corrupted: self.corrupted,
             peak_queue: Bytes::new(self.peak),
             paused: Time::from_ps(self.paused_total + open),
             pauses_sent: self.pauses_sent,

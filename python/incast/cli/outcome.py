@@ -56,7 +56,9 @@ def totals(result: Result) -> str:
     if trimmed := outcome.get("packets_trimmed", 0):
         loss += f", {trimmed:,} trimmed"
     if lost := outcome.get("packets_lost", 0):
-        loss += f", {lost:,} lost by links that failed"
+        corrupted = outcome.get("packets_corrupted", 0)
+        loss += f", {lost - corrupted:,} lost by links that failed" if lost > corrupted else ""
+        loss += f", {corrupted:,} lost by bit errors" if corrupted else ""
     line, last = f"{speed}{loss};", f"fingerprint {outcome['fingerprint']}"
     return f"{line} {last}" if cells(f"{line} {last}") <= WIDTH else f"{line}\n{last}"
 

@@ -162,9 +162,12 @@ pub struct OutcomeInfo {
     /// Packets of any kind dropped at a tie: another one that arrived at the same picosecond had taken the place.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub packets_dropped_at_ties: u64,
-    /// Data packets lost on links that failed, or for which there was no route.
+    /// Data packets lost on links that failed or corrupted them, or for which there was no route.
     #[serde(default)]
     pub packets_lost: u64,
+    /// Of these the ones that were corrupted.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub packets_corrupted: u64,
     /// Data packets whose payload switches removed.
     #[serde(default)]
     pub packets_trimmed: u64,
@@ -292,6 +295,7 @@ impl OutcomeInfo {
             packets_dropped: outcome.dropped,
             packets_dropped_at_ties: outcome.tied,
             packets_lost: outcome.lost,
+            packets_corrupted: outcome.corrupted,
             packets_trimmed: outcome.trimmed,
             packets_resent: None,
             packets_in_flight: outcome.in_flight,

@@ -81,6 +81,7 @@ impl Measured {
             dropped: self.dropped,
             tied: 0,
             lost: 0,
+            corrupted: 0,
             trimmed: 0,
             in_flight: sent.saturating_sub(delivered + self.dropped),
             ports: self.ports.clone(),
@@ -172,12 +173,13 @@ impl Hash {
             dropped,
             marked,
             trimmed,
+            corrupted,
             peak_queue,
             paused,
             pauses_sent,
         } = *totals;
         self.add(&[u64::from(node), u64::from(port), transmitted.get(), packets, drops]);
-        self.add(&[dropped.get(), marked, trimmed, peak_queue.get(), paused.ps(), pauses_sent]);
+        self.add(&[dropped.get(), marked, trimmed, corrupted, peak_queue.get(), paused.ps(), pauses_sent]);
     }
 
     fn frame(&mut self, frame: &Frame) {

@@ -140,6 +140,7 @@ fn finished(hops: u64) -> Outcome {
         dropped: 0,
         tied: 0,
         lost: 0,
+        corrupted: 0,
         trimmed: 0,
         in_flight: 0,
         ports: Vec::new(),

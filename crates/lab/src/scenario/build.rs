@@ -71,7 +71,7 @@ impl Scenario {
             flows,
             order,
             operations,
-            impairments: impairments::settings(root.impairments.as_ref()),
+            impairments: impairments::settings(root.impairments.as_ref(), fabric, &mut reading),
             seed: root.seed,
             until,
             stall_after,

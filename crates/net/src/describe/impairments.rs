@@ -74,6 +74,26 @@ named! {
     }
 }
 
+/// Probability of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorRate {
+    /// Of each bit of a packet.
+    Bit(Share),
+    /// Of each packet, whatever its size.
+    Packet(Share),
+}
+
+/// The errors of a link, in each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkErrors {
+    /// The link, an index into [`Network::links`](super::network::Network::links).
+    pub link: u32,
+    /// Their probability.
+    pub rate: ErrorRate,
+    /// Mean number of packets that are corrupted one after another, in units of 2^-32; `None`: errors are independent.
+    pub burst: Option<u64>,
+}
+
 /// What is not ideal in a simulation; by default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impairments {
@@ -88,6 +108,8 @@ pub struct Impairments {
     pub clock_drift: Share,
     /// The base RTT that algorithms are given is longer than the true one by this share.
     pub base_rtt_error: Share,
+    /// Links that corrupt packets, at most one entry for each.
+    pub errors: Vec<LinkErrors>,
 }
 
 impl Impairments {

@@ -52,8 +52,10 @@ pub struct Outcome {
     /// Packets of any kind dropped at a tie: another one that arrived at the same picosecond had taken the place in the
     /// queue, since it came through a port with a lower number.
     pub tied: u64,
-    /// Data packets lost on links that failed, or for which there was no route.
+    /// Data packets lost on links that failed or corrupted them, or for which there was no route.
     pub lost: u64,
+    /// Of these the ones that were corrupted.
+    pub corrupted: u64,
     /// Data packets whose payload switches removed.
     pub trimmed: u64,
     /// Data packets still in flight or queued at the end.

@@ -24,8 +24,10 @@ pub struct Counts {
     pub dropped: u64,
     /// Packets dropped after another one that arrived at the same instant had taken the place in the queue.
     pub tied: u64,
-    /// Data packets lost on links that failed.
+    /// Data packets lost on links that failed or corrupted them, or without a route.
     pub lost: u64,
+    /// Of these the ones that were corrupted.
+    pub corrupted: u64,
     /// Data packets whose payload was removed.
     pub trimmed: u64,
     /// Flows that have started.
@@ -61,6 +63,7 @@ impl Counts {
         dropped: 0,
         tied: 0,
         lost: 0,
+        corrupted: 0,
         trimmed: 0,
         started: 0,
         finished: 0,
@@ -84,6 +87,7 @@ impl Counts {
             dropped,
             tied,
             lost,
+            corrupted,
             trimmed,
             started,
             finished,
@@ -103,6 +107,7 @@ impl Counts {
         self.dropped += dropped;
         self.tied += tied;
         self.lost += lost;
+        self.corrupted += corrupted;
         self.trimmed += trimmed;
         self.started += started;
         self.finished += finished;

@@ -25,6 +25,8 @@ pub struct PortTotals {
     pub marked: u64,
     /// Packets whose payload was removed because this port's data queue was full.
     pub trimmed: u64,
+    /// Packets of any kind that the link corrupted.
+    pub corrupted: u64,
     /// Longest queue.
     pub peak_queue: Bytes,
     /// Time spent paused by the far end.
@@ -45,6 +47,7 @@ impl PortTotals {
             dropped,
             marked,
             trimmed,
+            corrupted,
             peak_queue,
             paused,
             pauses_sent,
@@ -54,6 +57,9 @@ impl PortTotals {
         // Only where it happens: the fingerprints of other runs are those of before there was trimming.
         if *trimmed > 0 {
             digest.add(&[*trimmed]);
+        }
+        if *corrupted > 0 {
+            digest.add(&[*corrupted]);
         }
     }
 }

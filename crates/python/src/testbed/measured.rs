@@ -362,6 +362,7 @@ impl MeasuredPort {
             dropped: Bytes::new(dropped_bytes),
             marked: marked_packets,
             trimmed: 0,
+            corrupted: 0,
             peak_queue: Bytes::new(peak_queue_bytes),
             paused: Time::from_ps(paused_ps),
             pauses_sent,

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
-use incast_net::describe::network::{Clock, NodeId, PortId};
+use incast_net::describe::impairments::LinkErrors;
+use incast_net::describe::network::{Clock, Link, NodeId, PortId};
+use incast_net::random::mix;
+use incast_net::rules::Corruption;
 
 use super::slot::{Change, Slot};
 use crate::facts::Facts;
@@ -12,6 +15,9 @@ use crate::host::program::Step;
 use crate::host::transport::Shared;
 use crate::node::Behaviour;
 use crate::nodes::Node;
+
+/// Number in the streams of bit errors.
+const OF_ERRORS: u64 = 0x6269_7465_7272_6f72;
 
 /// Makes the nodes as they are at the beginning.
 ///
@@ -42,6 +48,17 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
             let id = slot.id;
             if let Some(wire) = slot.node.egress_mut(port) {
                 wire.follow_own_clock(simulation.seed, id, port);
+            }
+        }
+    }
+    for LinkErrors { link, rate, burst } in &simulation.impairments.errors {
+        let Some(&Link { a, b, .. }) = network.links.get(*link as usize) else {
+            return Err(Invalid(format!("link {link} has errors, of {} links", network.links.len())));
+        };
+        for (node, port) in [a, b] {
+            if let Some(wire) = slots[node as usize].node.egress_mut(port) {
+                let stream = mix(mix(mix(simulation.seed) ^ mix(OF_ERRORS ^ u64::from(node) << 16)) ^ u64::from(port));
+                wire.corrupt(Corruption::new(*rate, *burst, stream));
             }
         }
     }

@@ -94,6 +94,7 @@ pub(super) fn outcome(
         dropped: counts.dropped,
         tied: counts.tied,
         lost: counts.lost,
+        corrupted: counts.corrupted,
         trimmed: counts.trimmed,
         in_flight,
         ports,

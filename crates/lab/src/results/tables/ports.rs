@@ -39,5 +39,7 @@ table! {
         pauses_sent: u64 = record.pauses_sent,
         /// packets whose payload was removed because the data queue was full
         trimmed_packets: Packets = Packets(record.trimmed); earlier 0,
+        /// packets of any kind that the link corrupted
+        corrupted_packets: Packets = Packets(record.corrupted); earlier 0,
     }
 }

@@ -78,7 +78,17 @@ pub(crate) fn network(
 }
 
 /// The links of a network by their ends, the lower node first.
-type Links = BTreeMap<(NodeId, NodeId), Vec<u32>>;
+pub(super) type Links = BTreeMap<(NodeId, NodeId), Vec<u32>>;
+
+/// Returns the links of a network by their ends.
+pub(super) fn by_ends(fabric: &Fabric) -> Links {
+    let mut links = Links::new();
+    for (index, link) in (0..).zip(&fabric.network.links) {
+        let (a, b) = (link.a.0, link.b.0);
+        links.entry((a.min(b), a.max(b))).or_default().push(index);
+    }
+    links
+}
 
 /// The highest rate and the shortest delay that a link is changed to.
 pub(crate) fn quickest(changes: &[Change]) -> (Rate, Time) {
@@ -96,11 +106,7 @@ fn resolve(
     if changes.is_empty() {
         return Vec::new();
     }
-    let mut links = Links::new();
-    for (index, link) in (0..).zip(&fabric.network.links) {
-        let (a, b) = (link.a.0, link.b.0);
-        links.entry((a.min(b), a.max(b))).or_default().push(index);
-    }
+    let links = by_ends(fabric);
     // Each with whether it undoes another one, and with its block.
     let mut resolved: Vec<(network::Change, bool, usize)> = Vec::new();
     for (block, change) in changes.iter().enumerate() {
@@ -231,7 +237,12 @@ const MAX_PAIRS: u64 = 1 << 26;
 ///
 /// # Errors
 /// When there is none of them.
-fn named(ends: &[String], number: Option<u16>, fabric: &Fabric, links: &Links) -> Result<Vec<u32>, Problem> {
+pub(super) fn named(
+    ends: &[String],
+    number: Option<u16>,
+    fabric: &Fabric,
+    links: &Links,
+) -> Result<Vec<u32>, Problem> {
     let wrong = |message| fault("between", message);
     let [a, b] = ends else {
         let n = ends.len();

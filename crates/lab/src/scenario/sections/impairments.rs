@@ -1,9 +1,12 @@
-//! `[impairments]`: clocks that are not exact, and a base RTT that is not the path's.
+//! `[impairments]`: clocks that are not exact, a base RTT that is not the path's, and links that corrupt packets.
+
+use std::collections::BTreeMap;
 
 use incast_cc::{Fixed, Signals};
-use incast_sim::describe::impairments::{self as described, NoiseKind, Share};
+use incast_sim::describe::impairments::{self as described, ErrorRate, LinkErrors, NoiseKind, Share};
 use incast_units::Time;
 
+use super::change::{by_ends, named};
 use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
 use crate::grammar::reading::Reading;
@@ -11,7 +14,8 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape, wrong_type};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
-use crate::problem::fault;
+use crate::problem::{Problem, fault};
+use crate::topology::Fabric;
 
 choice!(NoiseKind);
 
@@ -74,7 +78,8 @@ impl Setting for Share {
 }
 
 section! {
-    /// Departures from the ideal: clocks that are not exact, and a base RTT that is not the path's.
+    /// Departures from the ideal: clocks that are not exact, a base RTT that is not the path's, links that corrupt
+    /// packets.
     pub(crate) struct Impairments {
         /// Amount of the errors of time stamps: the stamp of a data packet is made this long before it leaves, at
         /// random, so that every RTT and one-way delay seems longer.
@@ -89,7 +94,79 @@ section! {
         clock_drift: Share = Share::ZERO; Bound::Ratio(Fixed::ZERO, Fixed::ratio(1, 100)),
         /// The base RTT that algorithms are given is longer than the true one by this share, or shorter.
         base_rtt_error: Share = Share::ZERO; Bound::Ratio(-Fixed::ratio(99, 100), Fixed::whole(8)),
+        /// Links that corrupt packets. Of several entries that name a link the last one holds.
+        errors: Vec<Errors> = Vec::new(),
     }
+}
+
+section! {
+    /// Links that corrupt packets, in each direction: a corrupted packet is lost. PFC and BFC frames are never corrupted.
+    pub(crate) struct Errors {
+        /// The two ends of the links, like `["s0", "h3"]`; each may be a range, like `"h0-h3"`. By default every link.
+        between: Vec<String> = Vec::new(),
+        /// Number of one of several links between the same two nodes, from 0 in the order of the topology; by default all
+        /// of them.
+        number: Option<u16> = None; Bound::Count(0, 65_535),
+        /// Probability of an error in each bit: a packet of n bytes is corrupted with 1 - (1 - this)^8n.
+        bit_error_rate: Option<Share> = None; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
+        /// Probability that a packet is corrupted, whatever its size.
+        packet_error_rate: Option<Share> = None; Bound::Ratio(Fixed::ZERO, Fixed::ONE),
+        /// Mean number of packets that are corrupted one after another; by default errors are independent of each other.
+        burst: Option<Fixed> = None; Bound::Ratio(Fixed::ONE, Fixed::whole(1_000_000)),
+    }
+}
+
+impl Errors {
+    /// Returns the rate of the errors.
+    ///
+    /// # Errors
+    /// When there is not one of the two.
+    fn rate(&self) -> Result<ErrorRate, Problem> {
+        match (self.bit_error_rate, self.packet_error_rate) {
+            (Some(bit), None) => Ok(ErrorRate::Bit(bit)),
+            (None, Some(packet)) => Ok(ErrorRate::Packet(packet)),
+            (None, None) => Err(Problem::new("has no errors; give it a bit_error_rate or a packet_error_rate")),
+            (Some(_), Some(_)) => {
+                let message = "is a rate of the same errors as bit_error_rate";
+                Err(fault("packet_error_rate", message).with_hint("leave one of them out"))
+            }
+        }
+    }
+
+    /// Returns the links that it names.
+    ///
+    /// # Errors
+    /// When there is none of them.
+    fn links(&self, fabric: &Fabric) -> Result<Vec<u32>, Problem> {
+        if !self.between.is_empty() {
+            return named(&self.between, self.number, fabric, &by_ends(fabric));
+        }
+        match self.number {
+            None => Ok((0..).zip(&fabric.network.links).map(|(index, _)| index).collect()),
+            Some(_) => {
+                let message = "has no effect: between does not say between which nodes";
+                Err(fault("number", message))
+            }
+        }
+    }
+}
+
+/// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them.
+fn errors(blocks: &[Errors], fabric: &Fabric, reading: &mut Reading) -> Vec<LinkErrors> {
+    let mut found: BTreeMap<u32, LinkErrors> = BTreeMap::new();
+    for (block, errors) in blocks.iter().enumerate() {
+        match (errors.rate(), errors.links(fabric)) {
+            (Ok(rate), Ok(links)) => {
+                let burst = errors.burst.map(|burst| burst.bits().unsigned_abs());
+                found.extend(links.into_iter().map(|link| (link, LinkErrors { link, rate, burst })));
+            }
+            (rate, links) => {
+                let faults = [rate.err(), links.err()].into_iter().flatten();
+                faults.for_each(|fault| reading.fault(&format!("impairments.errors.{block}"), fault));
+            }
+        }
+    }
+    found.into_values().collect()
 }
 
 impl Effect for Impairments {
@@ -112,6 +189,9 @@ impl Effect for Impairments {
     }
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
+        if let Some(fabric) = scope.fabric {
+            errors(&self.errors, fabric, reading);
+        }
         let reads_one_way = scope.algorithms.iter().any(|cc| cc.signals().contains(Signals::ONE_WAY_DELAY));
         if self.clock_offset > Time::ZERO && !reads_one_way && !scope.algorithms.is_empty() {
             let message = "has no effect on RTTs, which one clock measures, and no algorithm here is declared to read \
@@ -123,16 +203,27 @@ impl Effect for Impairments {
 }
 
 /// Returns what is not ideal in the simulation.
-pub(crate) fn settings(section: Option<&Impairments>) -> described::Impairments {
+pub(crate) fn settings(
+    section: Option<&Impairments>,
+    fabric: &Fabric,
+    reading: &mut Reading,
+) -> described::Impairments {
     let Some(section) = section else { return described::Impairments::default() };
-    let Impairments { timestamp_noise, timestamp_noise_kind, clock_offset, clock_drift, base_rtt_error } =
-        section;
+    let Impairments {
+        timestamp_noise,
+        timestamp_noise_kind,
+        clock_offset,
+        clock_drift,
+        base_rtt_error,
+        errors: blocks,
+    } = section;
     described::Impairments {
         timestamp_noise: *timestamp_noise,
         timestamp_noise_kind: *timestamp_noise_kind,
         clock_offset: *clock_offset,
         clock_drift: *clock_drift,
         base_rtt_error: *base_rtt_error,
+        errors: errors(blocks, fabric, reading),
     }
 }
 
@@ -160,6 +251,60 @@ mod tests {
         for text in ["", "%", "10", "1e-19", "1us", "ppm", "1e99999999999", "nan", "1.2.3", "--1", "1e-2147483647%"]
         {
             assert_eq!(read_share(text), None, "{text}");
+        }
+    }
+
+    /// Four hosts at a switch, two links between two of the switches, with these impairments.
+    fn problems(impairments: &str) -> String {
+        let text = format!(
+            "impairments = {{ {impairments} }}\ncc = {{ algorithm = \"oscar\" }}\n[topology]\nkind = \"graph\"\n\
+             hosts = [\"h0-h3\"]\nswitches = [\"s0\", \"s1\"]\nrate = \"100Gbps\"\ndelay = \"1us\"\n\
+             links = [{{ between = [\"h0-h1\", \"s0\"] }}, {{ between = [\"h2-h3\", \"s1\"] }}, \
+             {{ between = [\"s0\", \"s1\"], parallel = 2 }}]\n[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n"
+        );
+        match crate::Scenario::from_toml(&text, "impaired.toml", &[]) {
+            Ok(scenario) => {
+                let back = crate::Scenario::from_toml(&scenario.effective_toml(), "back.toml", &[]).unwrap();
+                assert_eq!(back, scenario);
+                let built = scenario.build().unwrap().simulation.impairments;
+                let warnings = scenario.warnings().iter().map(ToString::to_string).collect::<String>();
+                format!("{:?}{warnings}", built.errors.iter().map(|e| (e.link, e.rate)).collect::<Vec<_>>())
+            }
+            Err(problems) => problems.to_string(),
+        }
+    }
+
+    #[test]
+    fn links_with_errors_are_named_as_links_that_change_and_the_last_entry_holds() {
+        // Links 0 to 3 lead to hosts, 4 and 5 join the switches.
+        let all = "{ packet_error_rate = \"1%\" }";
+        let second = "{ between = [\"s0\", \"s1\"], number = 1, bit_error_rate = 1e-9, burst = 2.5 }";
+        let percent = Share::of_attos(10_000_000_000_000_000);
+        let mut expected: Vec<_> = (0..5).map(|link| (link, ErrorRate::Packet(percent))).collect();
+        expected.push((5, ErrorRate::Bit(Share::of_attos(1_000_000_000))));
+        assert_eq!(problems(&format!("errors = [{all}, {second}]")), format!("{expected:?}"));
+        let none: Vec<(u32, ErrorRate)> = Vec::new();
+        assert_eq!(problems("base_rtt_error = \"-20%\", clock_drift = 0.01"), format!("{none:?}"));
+    }
+
+    #[test]
+    fn what_impairments_can_get_wrong() {
+        for (text, expected) in [
+            ("errors = [{}]", "errors.0: has no errors; give it a bit_error_rate or a packet_error_rate"),
+            ("errors = [{ number = 1, packet_error_rate = 0.1 }]", "errors.0.number: has no effect"),
+            ("errors = [{ between = [\"h0\", \"s1\"], bit_error_rate = 1e-9 }]", "no link between h0 and s1"),
+            ("errors = [{ bit_error_rate = 1e-9, packet_error_rate = 0.1 }]", "errors.0.packet_error_rate: is a rate"),
+            ("errors = [{ bit_error_rate = \"101%\" }]", "is out of range"),
+            ("errors = [{ bit_error_rate = 1e-9, burst = 0.5 }]", "is out of range"),
+            ("base_rtt_error = \"twenty\"", "is no share; write a number, or a text like"),
+            ("base_rtt_error = \"-100%\"", "is out of range"),
+            ("clock_drift = \"2%\"", "is out of range"),
+            ("timestamp_noise = 3", "a time needs its unit"),
+            ("timestamp_noise_kind = \"normal\"", "has no effect: impairments.timestamp_noise is 0"),
+            ("clock_offset = \"5us\"", "no algorithm here is declared to read one-way delays"),
+        ] {
+            let said = problems(text);
+            assert!(said.contains(expected), "{text}: {said}");
         }
     }
 }

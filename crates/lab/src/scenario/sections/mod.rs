@@ -76,7 +76,7 @@ root! {
         topology: Topology,
         /// Changes of links during the run.
         change: Vec<Change> = Vec::new(),
-        /// Departures from the ideal: clocks that are not exact, and a base RTT that is not the path's.
+        /// Departures from the ideal: clocks that are not exact, links that corrupt packets.
         impairments: Option<Impairments> = None,
         /// Behaviour of every switch.
         switch: Switch<String> = defaults()?,
