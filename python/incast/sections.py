@@ -1214,6 +1214,41 @@ class Change(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Impairments(Section):
+    """Departures from the ideal.
+
+    Attributes:
+        base_rtt_error: The base RTT that algorithms are given is longer than the true one by this
+            share, or shorter. Default: 0%.
+        clock_drift: The clock of each host is fast by a share from minus this to this, drawn by the
+            seed. RTTs and one-way delays are measured by these clocks. Default: 0%.
+        clock_offset: The clock of each host is wrong by a time from minus this to this, drawn by the
+            seed. It shows in one-way delays alone. Default: 0ps.
+        errors: Links that corrupt packets: each entry has a ``bit_error_rate`` or a
+            ``packet_error_rate``, the ends of the links in ``between`` (by default every link) with
+            ``number``, and the mean length of a ``burst``. Of several entries that name a link the last
+            one holds. Default: [].
+        host_detection: Time until hosts notice it: for their own links, and for their choice among
+            several. Default: 0ps.
+        switch_detection: Time until switches notice that a link has failed or returned. Until then they
+            send into a dead link, and their routes are those from before. Default: 0ps.
+        timestamp_noise: Amount of the errors of time stamps: the stamp of a data packet is made this
+            long before it leaves, at random, so that every RTT and one-way delay seems longer. Default:
+            0ps.
+        timestamp_noise_kind: Distribution of these errors. Default: exponential.
+    """
+
+    base_rtt_error: str | float | None = None
+    clock_drift: str | float | None = None
+    clock_offset: str | Time | None = None
+    errors: Sequence[Mapping[str, object]] | None = None
+    host_detection: str | Time | None = None
+    switch_detection: str | Time | None = None
+    timestamp_noise: str | Time | None = None
+    timestamp_noise_kind: Literal["exponential", "uniform", "normal"] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Probe(Section):
     """Records to write in addition to totals and flow completions.
 
@@ -1585,6 +1620,7 @@ __all__ = [
     "Hsdp",
     "HtsimConnections",
     "HtsimFile",
+    "Impairments",
     "Incast",
     "LeafSpine",
     "Ndp",

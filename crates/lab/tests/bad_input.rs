@@ -348,7 +348,6 @@ fn what_a_change_of_a_link_can_get_wrong() {
         ("an end of nothing", to_h3("state = \"up\"\nuntil = \"3ms\"")),
         ("up twice", to_h3("state = \"up\"")),
         ("down twice", to_h3(down) + &to_h3(down)[GOOD.len()..].replace("2ms", "3ms")),
-        ("an outage under PFC", to_h3(down).replace("[cc]", "[switch.pfc]\n\n[cc]")),
         ("an outage under BFC", to_h3(down).replace("[cc]", "[switch.bfc]\n\n[cc]")),
         (
             "a link too long for the buffer",

@@ -39,6 +39,17 @@ pub(crate) trait Behaviour: Sized {
     /// The link of a port has another rate from now on, which has this index in the table of rates.
     fn link_changed(&mut self, _port: PortId, _rate: Rate, _index: u32) {}
 
+    /// The link of a port has returned or failed.
+    fn link_turned<E: Effects>(
+        &mut self,
+        _now: u64,
+        _port: PortId,
+        _up: bool,
+        _facts: &Self::Facts<'_>,
+        _effects: &mut E,
+    ) {
+    }
+
     /// Borrows the sending side of a port to change it.
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;
 }

@@ -78,6 +78,9 @@ macro_rules! nodes {
             fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_changed(port, rate, index),)+ }
             }
+            fn link_turned<E: Effects>(&mut self, now: u64, port: PortId, up: bool, facts: &Facts, effects: &mut E) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_turned(now, port, up, facts.as_ref(), effects),)+ }
+            }
             fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.egress_mut(port),)+ }
             }

@@ -298,25 +298,24 @@ impl Port {
         self.fastest = timeline.states().map(|(_, state)| state.rate).fold(self.fastest, Rate::max);
     }
 
-    /// The link changes now. Packets that wait for its return are served then.
-    pub(crate) fn change(
-        &mut self,
-        now: u64,
-        index: PortId,
-        state: &LinkState,
-        timeline: &LinkTimeline,
-        effects: &mut impl Effects,
-    ) {
+    /// The link changes now: its rate, its delay, and whether it carries packets.
+    pub(crate) fn change(&mut self, now: u64, state: &LinkState, timeline: &LinkTimeline) {
         self.set_rate(state.rate);
         self.delay = state.delay.ps();
-        match (self.down_since_busy_until, state.up) {
+        if state.up {
+            self.fails_at = timeline.next_failure(now);
+        }
+    }
+
+    /// The node notices that the link has failed or returned. Packets that wait for its return are served then.
+    pub(crate) fn notice(&mut self, now: u64, index: PortId, up: bool, effects: &mut impl Effects) {
+        match (self.down_since_busy_until, up) {
             (None, false) => {
                 self.down_since_busy_until = Some(std::mem::replace(&mut self.busy_until, u64::MAX));
             }
             (Some(busy_until), true) => {
                 self.down_since_busy_until = None;
                 self.busy_until = busy_until.max(now);
-                self.fails_at = timeline.next_failure(now);
                 if std::mem::take(&mut self.waits_for_link) {
                     self.request_departure(index, effects);
                 }
@@ -336,6 +335,13 @@ impl Port {
     ) {
         self.record_pause(now, port, u16::from(queue), paused, effects);
         self.change_paused(now, queue, paused);
+    }
+
+    /// The link has failed: what the far end has paused is paused no longer.
+    pub(crate) fn forget_pauses(&mut self, now: u64, port: PortId, effects: &mut impl Effects) {
+        for queue in self.paused.iter() {
+            self.set_paused(now, port, queue, false, effects);
+        }
     }
 
     /// Records that something was paused or resumed, if that is recorded.
@@ -447,7 +453,7 @@ mod tests {
         let out = Out { node: 0, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
         let mut port = Port::new(&out);
         let mut asked = Asked::default();
-        let mut packet = Packet { size: 1000, ..Packet::blank(incast_net::packet::Kind::Data) };
+        let mut packet = Packet { size: 1000, ..Packet::blank(Kind::Data) };
         // 1000 B at 100 Gbps take 80 ns.
         assert_eq!(port.send(0, 3, &mut packet, &IntRecords::default(), &mut asked), 80_000);
         assert!(port.is_busy(79_999));

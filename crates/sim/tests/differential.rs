@@ -1,6 +1,6 @@
 //! Both engines give the same bits on random descriptions: topology, traffic, algorithms, buffer, PFC,
 //! BFC, ECN, coalesced acknowledgements, load balancing, loss recovery, trimming, NDP, Homa, operations with
-//! dependencies, second links of hosts, circuits, links that change and fail, probes and threads are drawn at random.
+//! dependencies, second links of hosts, circuits, links that change and fail, impairments, probes and threads are drawn at random.
 //!
 //! A case is drawn from a seed, and a failure names it. By default seeds 0 to 199 run; others by hand:
 //!
@@ -9,12 +9,15 @@
 //! ```
 
 mod common;
+#[path = "differential/impaired.rs"]
+mod impaired;
 #[path = "differential/special.rs"]
 mod special;
 
 use std::ops::Range;
 
 use common::{Kept, algorithm, every_sample, fat_tree, flow, simulation};
+use impaired::Impaired;
 use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::Named;
@@ -144,6 +147,7 @@ struct Case {
     special: Special,
     /// A seed from which operations are made for about half of the flows; `None`: there are no operations.
     operations: Option<u64>,
+    impaired: Option<Impaired>,
     /// Racks with circuits in place of `shape`, and then neither PFC nor second links nor changes.
     rotor: Option<Rotor>,
 }
@@ -194,8 +198,8 @@ impl Case {
             };
             Change { time: Time::from_ns(changed.at_ns), link: changed.link % links, what }
         };
-        // Links fail only where nothing is paused.
-        let fails = self.pfc.is_none() && !matches!(self.special, Special::Bfc(..));
+        // Links fail only without backpressure.
+        let fails = !matches!(self.special, Special::Bfc(..));
         let changes = self.changes.iter().filter(|changed| !has_circuits && (fails || changed.what < 2));
         network.changes = changes.map(change).collect();
         network.changes.sort_by_key(|change| change.time);
@@ -290,6 +294,9 @@ impl Case {
         sim.probes.port_interval = Time::from_ns(self.probes.interval_ns);
         sim.probes.flow_interval = Time::from_ns(self.probes.interval_ns * 3 / 2);
         sim.probes.from = Time::from_ns(self.probes.from_ns);
+        if let Some(impaired) = &self.impaired {
+            impaired.apply(&mut sim);
+        }
         sim.until = Time::from_us(self.until_us);
         sim.stall_after = Time::from_us(2_000);
         sim.threads = self.threads;
@@ -507,7 +514,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let operations = option::weighted(0.3, any::<u64>());
     let rotor = option::weighted(0.2, Rotor::draw());
     let sample = prop_oneof![2 => Just(Sample::Packet), 1 => Just(Sample::Cumulative)];
-    let last = (operations, rotor, sample);
+    let last = (operations, rotor, sample, option::weighted(0.3, Impaired::draw()));
     let wiring = (second_links, changes, spread(), selective(), service, special(), last);
     (network, load, switch, transport, watched(), until, threads, wiring).prop_map(
         |(network, load, switch, transport, probes, until_us, threads, wiring)| Case {
@@ -543,6 +550,7 @@ fn cases() -> impl Strategy<Value = Case> {
             rotor: wiring.6.1.filter(|_| !wiring.5.trims() && !matches!(wiring.5, Special::Bfc(..))),
             special: wiring.5,
             operations: wiring.6.0,
+            impaired: wiring.6.3,
         },
     )
 }
@@ -562,6 +570,7 @@ struct Reached {
     internals: u64,
     violations: u64,
     lost: u64,
+    corrupted: u64,
     trimmed: u64,
     several_cards: u64,
     operations: u64,
@@ -598,6 +607,7 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
             reached.stalls += u64::from(matches!(outcome.end, incast_sim::record::End::Stalled(_)));
             reached.captured += kept.packets.len() as u64;
             reached.lost += outcome.lost;
+            reached.corrupted += outcome.corrupted;
             reached.trimmed += outcome.trimmed;
             reached.operations += outcome.operations_ended;
             reached.unfinished_operations += outcome.unfinished_operations.len() as u64;
@@ -692,8 +702,9 @@ fn both_engines_give_the_same_bits() {
         assert!(reached.refused * 10 < reached.ran, "{reached:?}");
         assert!(reached.several_cards > 20, "{reached:?}");
         let Reached { lost, trimmed, drops, marks, timeouts, pauses, captured, internals, .. } = reached;
-        let Reached { messages, messages_again, operations, backpressure, by_circuit, .. } = reached;
-        let parts = [trimmed, messages, messages_again, operations, backpressure, by_circuit];
+        let Reached { messages, messages_again, operations, backpressure, by_circuit, corrupted, .. } =
+            reached;
+        let parts = [corrupted, trimmed, messages, messages_again, operations, backpressure, by_circuit];
         for one in [lost, drops, marks, timeouts, pauses, captured, internals].into_iter().chain(parts) {
             assert!(one > 100, "{reached:?}");
         }

@@ -12,7 +12,9 @@ use common::*;
 use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals};
 use incast_sim::Simulation;
 use incast_sim::describe::algorithm::Algorithm;
-use incast_sim::describe::impairments::{NoiseKind, Share};
+use incast_sim::describe::impairments::{ErrorRate, LinkErrors, NoiseKind, Share};
+use incast_sim::describe::switch::Pfc;
+use incast_sim::record::End;
 use incast_units::{Bytes, Rate, Time};
 
 /// The paths and the acknowledgements that algorithms were given.
@@ -131,8 +133,7 @@ fn errors_of_stamps_lengthen_round_trips_and_nothing_else() {
         // An algorithm without control sends as before: every record is that of exact stamps.
         assert_eq!(run(&sim).1.flows, exact.flows);
         let given = given.lock().unwrap();
-        let errors: Vec<f64> =
-            given.acks.iter().map(|ack| ack.rtt().ps() as f64 - BASE_RTT as f64).collect();
+        let errors: Vec<f64> = given.acks.iter().map(|ack| ack.rtt().ps() as f64 - BASE_RTT as f64).collect();
         // The one-way delay has the same error.
         let one_way = |ack: &Ack| ack.owd().ps() as f64 - BASE_OWD as f64;
         assert!(given.acks.iter().zip(&errors).all(|(ack, error)| one_way(ack) == *error));
@@ -163,4 +164,71 @@ fn noise_and_clocks_are_the_same_on_both_engines_and_any_number_of_threads() {
     assert_ne!(first, exact);
     sim.seed += 1;
     assert_ne!(run_everywhere(&sim).0.fingerprint, first);
+}
+
+/// Errors of a link: of thousandths of the packets.
+fn packet_errors(link: u32, permille: i64, burst: Option<u64>) -> LinkErrors {
+    let rate = ErrorRate::Packet(Share::of_attos(permille * 1_000_000_000_000_000));
+    LinkErrors { link, rate, burst }
+}
+
+#[test]
+fn corrupted_packets_are_lost_as_often_as_the_closed_form_says() {
+    // The link of host 0 corrupts 1 % of the packets, the link of host 1 one bit in 10^6: 0.84 % of the data packets, and
+    // 0.05 % of the acknowledgements (512 bits).
+    let (mut sim, _) = spaced(20_000);
+    sim.transport.rto = us(100);
+    let bits = ErrorRate::Bit(Share::of_attos(1_000_000_000_000));
+    sim.impairments.errors =
+        vec![packet_errors(0, 10, None), LinkErrors { link: 1, rate: bits, burst: None }];
+    let (outcome, kept) = run_to_end(&sim);
+    let port = |node, port| outcome.ports.iter().find(|p| (p.node, p.port) == (node, port)).unwrap();
+    let of_bits = |bits: f64| -f64::exp_m1(bits * f64::ln_1p(-1e-6));
+    // From and to host 0, then to and from host 1.
+    let expected = [(0, 0, 0.01), (2, 0, 0.01), (2, 1, of_bits(8432.0)), (1, 0, of_bits(512.0))];
+    for (node, index, p) in expected {
+        let totals = port(node, index);
+        let (n, found) = (totals.packets as f64, totals.corrupted as f64);
+        assert!((found - n * p).abs() < 5.0 * (n * p * (1.0 - p)).sqrt(), "{node}:{index}: {found} of {n}");
+    }
+    // Data packets go from host 0 and to host 1; each that was lost was corrupted, and sent again.
+    assert_eq!(outcome.lost, port(0, 0).corrupted + port(2, 1).corrupted);
+    assert_eq!((outcome.corrupted, outcome.dropped), (outcome.lost, 0));
+    assert_eq!(kept.flows[0].bytes, Bytes::new(20_000_000));
+    assert!(kept.flows[0].resent >= outcome.lost);
+    // No packet through a port without errors is lost.
+    sim.impairments.errors.truncate(1);
+    let (outcome, _) = run_to_end(&sim);
+    assert_eq!(outcome.ports.iter().filter(|port| port.corrupted > 0).count(), 2);
+}
+
+#[test]
+fn a_lossless_fabric_may_corrupt_data_and_no_frame() {
+    // Eight to one with pauses, and links that corrupt 1 % of the packets, in bursts of 3 on average.
+    let flows = (0..8).map(|i| flow(i, 8, 500_000, Time::ZERO)).collect();
+    let mut sim = simulation(star(9, gbps(100), us(1)), vec![window(u64::MAX)], flows);
+    sim.switch = shared(300_000);
+    sim.switch.pfc = Some(Pfc { xoff: Some(Bytes::new(10_000)), ..Pfc::default() });
+    sim.transport.rto = us(200);
+    sim.probes.pauses = true;
+    sim.impairments.errors = (0..9).map(|link| packet_errors(link, 10, Some(3 << 32))).collect();
+    let (outcome, kept) = run_everywhere(&sim);
+    assert_eq!((&outcome.end, outcome.dropped), (&End::Finished, 0));
+    assert!(outcome.corrupted > 50 && outcome.lost == outcome.corrupted, "{}", outcome.corrupted);
+    // Pauses and resumes alternate at each host: no frame is missing.
+    let mut seen = 0;
+    for host in 0..8 {
+        let states: Vec<bool> = kept.pauses.iter().filter(|p| p.node == host).map(|p| p.paused).collect();
+        seen += states.len();
+        assert!(states.iter().zip(0..).all(|(paused, i)| *paused == (i % 2 == 0)), "{host}: {states:?}");
+    }
+    assert!(seen > 100, "{seen} pauses and resumes");
+}
+
+#[test]
+fn errors_name_links_that_exist() {
+    let (mut sim, _) = spaced(1);
+    sim.impairments.errors = vec![packet_errors(2, 10, None)];
+    let refused = incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string();
+    assert_eq!(refused, "link 2 has errors, of 2 links");
 }

@@ -7,7 +7,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Ecn, MarkingPoint};
+use incast_sim::describe::switch::{Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
@@ -144,6 +144,122 @@ fn routes_avoid_a_link_that_has_failed() {
 }
 
 #[test]
+fn until_a_failure_is_noticed_packets_are_sent_into_the_dead_link() {
+    // As above, and the first leaf notices after 500 ns: packets 15 (2_349_120) to 20 (2_770_720) are lost too, and packet
+    // 21 (2_855_040) takes the other spine.
+    let mut sim = simulation(leaf_spine(2), vec![window(u64::MAX)], vec![flow(0, 1, 30_000, Time::ZERO)]);
+    let packets = |outcome: &Outcome, port| {
+        outcome.ports.iter().find(|p| (p.node, p.port) == (2, port)).map_or(0, |p| p.packets)
+    };
+    let (whole, _) = run_everywhere(&sim);
+    let used = if packets(&whole, 1) == 30 { 1 } else { 2 };
+    let link = 2 + 2 * (u32::from(used) - 1);
+    sim.network.changes = vec![Change { time: ps(2_300_000), link, what: LinkChange::Down }];
+    sim.network.detection.switches = Time::from_ns(500);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.lost, packets(&outcome, used), &outcome.end), (19, 21, &End::Finished));
+    // The link returns before that: it is never noticed, and no packet takes the other spine. Lost are packets 2 to 16
+    // (2_433_440); packet 17 leaves at 2_517_760.
+    sim.network.changes.push(Change { time: ps(2_500_000), link, what: LinkChange::Up });
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.lost, packets(&outcome, 3 - used)), (15, 0));
+}
+
+/// Host 0 sends 1000 packets to host 1 from the beginning; its own link changes, and it notices after so long.
+fn own_link(changes: &[(u64, LinkChange)], notices: Time) -> Outcome {
+    let mut sim = two_packets(&[]);
+    sim.flows[0].size = Bytes::new(1_000_000);
+    let changes = changes.iter();
+    sim.network.changes = changes.map(|&(time, what)| Change { time: us(time), link: 0, what }).collect();
+    sim.network.detection.hosts = notices;
+    sim.until = us(60);
+    run_everywhere(&sim).0
+}
+
+#[test]
+fn a_host_sends_into_its_dead_link_until_it_notices() {
+    // Packet k begins to leave at k * 84_320 ps and arrives 1_084_320 ps later. The link fails at 20 us: packet 224 arrives
+    // at 19_972_000, packet 225 not. The host notices 10 us later, while packet 355 (29_933_600) leaves: packets 225 to
+    // 355 are lost, 131. (10 us at 100 Gbps are 118.6 packets, and 12.9 were on the link.)
+    let down = [(20, LinkChange::Down)];
+    assert_eq!(own_link(&down, us(10)).lost, 131);
+    // Without delay packets 225 to 237 (19_983_840), which were on it.
+    assert_eq!(own_link(&down, Time::ZERO).lost, 13);
+    // It returns at 22 us. Packets that began to leave before are lost: up to 260 (21_923_200).
+    let short = [(20, LinkChange::Down), (22, LinkChange::Up)];
+    assert_eq!(own_link(&short, us(3)).lost, 36);
+    // What is noticed late on return costs time and no packets: from 22 to 23 us nothing leaves. Packets 225 to 249
+    // (20_995_680) are lost, that is up to 21 us.
+    let late = own_link(&short, us(1));
+    assert_eq!(late.lost, 25);
+    let sent = |outcome: &Outcome| outcome.ports[0].packets;
+    // Of 60 us two were without a packet (24 packets of 84,320 ps are 2.02 us, and packet 249 left until 21_080_000).
+    assert!((686..=689).contains(&sent(&late)), "{}", sent(&late));
+}
+
+#[test]
+fn switches_and_hosts_notice_in_their_own_time() {
+    // The link from host 0 fails at 20 us. The switch has 200 acknowledgements for it, more or less, whatever the host
+    // notices: it stops to send when it notices itself, and 84,320 ps is the time between two.
+    let acknowledgements = |notices: Time| {
+        let mut sim = two_packets(&[]);
+        sim.flows[0].size = Bytes::new(1_000_000);
+        sim.network.changes = vec![Change { time: us(20), link: 0, what: LinkChange::Down }];
+        sim.network.detection.switches = notices;
+        sim.until = us(30);
+        let (outcome, _) = run_everywhere(&sim);
+        assert_eq!(outcome.lost, 13);
+        outcome.ports.iter().find(|p| (p.node, p.port) == (2, 0)).map_or(0, |p| p.packets)
+    };
+    // Acknowledgement k is at the switch at (k + 2) * 84_320 + 3_005_120 ps: 199 is there at 19_953_440, and the last one,
+    // of packet 224, at 22_061_440.
+    assert_eq!(acknowledgements(Time::ZERO), 200);
+    // The first at or after 21 us is number 212 (21_049_600).
+    assert_eq!(acknowledgements(us(1)), 212);
+    assert_eq!(acknowledgements(us(9)), 225);
+}
+
+#[test]
+fn links_may_fail_under_pfc() {
+    // Host 0 sends at 100 Gbps over a switch to host 1 at 10 Gbps, until the switch pauses it. Its link fails 2 us later,
+    // when nothing is on it, and returns after 5 us: the switch, from which a packet leaves each 843 ns, holds too many of
+    // its packets still.
+    let run_with = |changes: Vec<Change>| {
+        let mut network = star(2, gbps(100), us(1));
+        network.links[1].rate = gbps(10);
+        network.changes = changes;
+        let mut sim = simulation(network, vec![window(u64::MAX)], vec![flow(0, 1, 300_000, Time::ZERO)]);
+        sim.switch = shared(1_000_000);
+        sim.switch.pfc = Some(Pfc { xoff: Some(Bytes::new(10_000)), ..Pfc::default() });
+        sim.probes.pauses = true;
+        sim.probes.captures = vec![(0, 0)];
+        let (outcome, kept) = run_everywhere(&sim);
+        assert_eq!((&outcome.end, outcome.dropped), (&End::Finished, 0));
+        let pauses: Vec<_> =
+            kept.pauses.iter().filter(|p| p.node == 0).map(|p| (p.time.ps(), p.paused)).collect();
+        let sent: Vec<u64> = kept.packets.iter().map(|packet| packet.time.ps()).collect();
+        (outcome, pauses, sent)
+    };
+    let (whole, pauses, _) = run_with(Vec::new());
+    assert_eq!((whole.lost, pauses[0].1, pauses[1].1), (0, true, false));
+    let paused = pauses[0].0;
+    let (fails, returns) = (paused + 2_000_000, paused + 7_000_000);
+    assert!(returns < pauses[1].0, "it is paused for longer without the outage");
+    let down_and_up = [(fails, LinkChange::Down), (returns, LinkChange::Up)];
+    let changes = down_and_up.map(|(time, what)| Change { time: ps(time), link: 0, what });
+    let (outcome, pauses, sent) = run_with(changes.to_vec());
+    // Both ends forget the pause as the link fails. As it returns the switch asks again, with a frame of 64 B that takes
+    // 5,120 ps and 1 us.
+    let again = returns + 1_005_120;
+    assert_eq!(pauses[..3], [(paused, true), (fails, false), (again, true)]);
+    // Until then the host sends: a packet each 84,320 ps, 11.9 of them.
+    let between = |from: u64, to: u64| sent.iter().filter(|time| (from..to).contains(time)).count();
+    assert_eq!((between(paused, returns), between(returns, again)), (0, 12));
+    assert_eq!(between(again, again + 1_000_000), 0);
+    assert_eq!(outcome.lost, 0);
+}
+
+#[test]
 fn packets_without_a_way_are_lost_until_there_is_one_again() {
     // The same with one spine: packets 15 to 29 find no way at the first leaf.
     let mut sim = simulation(leaf_spine(1), vec![window(u64::MAX)], vec![flow(0, 1, 30_000, Time::ZERO)]);
@@ -209,9 +325,10 @@ fn timelines_that_contradict_themselves_do_not_run() {
         "every link needs a rate and a delay above zero, at all times"
     );
     let mut sim = two_packets(&[(5, LinkChange::Down)]);
-    sim.switch = lossless_switch();
+    sim.switch.bfc = Some(Default::default());
+    sim.switch.scheduler = Scheduler::RoundRobin;
     assert_eq!(
         incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string(),
-        "links can fail only without PFC, since an outage would lose PFC frames"
+        "links can fail only without BFC, since an outage would lose its frames"
     );
 }

@@ -205,3 +205,12 @@ fn a_refusal_has_place_reason_and_remedy() {
     assert_eq!(problems.to_string(), expected);
     assert!(refused(&Simulator, &scenario, &scenario.build().unwrap()).is_empty());
 }
+
+#[test]
+fn a_testbed_refuses_impairments_as_a_whole() {
+    let text = format!("impairments = {{ base_rtt_error = \"-20%\" }}\n{STAR}");
+    let scenario = Scenario::from_toml(&text, "star.toml", &[]).unwrap();
+    let problems = refused_by_testbed(&scenario, &scenario.build().unwrap());
+    let expected = "star.toml:1:1: impairments: clocks, links and paths of a testbed are what they are\n    help: leave it out";
+    assert_eq!(problems.to_string(), expected);
+}

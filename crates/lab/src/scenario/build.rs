@@ -61,6 +61,8 @@ impl Scenario {
         let (until, stall_after, clock) = run::settings(&root.run, &scope.sections);
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
+        let (impairments, detection) = impairments::settings(root.impairments.as_ref(), fabric, &mut reading);
+        network.detection = detection;
         let simulation = Simulation {
             network,
             switch: switch::switches(&root.switch, &fabric.network),
@@ -71,7 +73,7 @@ impl Scenario {
             flows,
             order,
             operations,
-            impairments: impairments::settings(root.impairments.as_ref(), fabric, &mut reading),
+            impairments,
             seed: root.seed,
             until,
             stall_after,

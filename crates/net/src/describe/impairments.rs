@@ -17,7 +17,7 @@ impl Share {
     /// The whole.
     pub const ONE: Self = Self(1_000_000_000_000_000_000);
 
-    /// Returns so many parts of 10^18.
+    /// Returns a share of this number of parts of 10^18.
     #[must_use]
     pub const fn of_attos(attos: i64) -> Self {
         Self(attos)
@@ -94,7 +94,7 @@ pub struct LinkErrors {
     pub burst: Option<u64>,
 }
 
-/// What is not ideal in a simulation; by default nothing.
+/// The departures of a simulation from the ideal; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impairments {
     /// Amount of the errors of the time stamps of data packets: each is stamped this much, at random, before its first

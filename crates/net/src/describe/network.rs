@@ -97,6 +97,15 @@ pub struct Change {
     pub what: LinkChange,
 }
 
+/// Delay until nodes notice that a link has failed or returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detection {
+    /// Of switches: until then their ports send into a dead link, and their routes are those from before.
+    pub switches: Time,
+    /// Of hosts: the same, and for the choice among several ports.
+    pub hosts: Time,
+}
+
 named! {
     /// The clocks of hosts and switches.
     pub enum Clock {
@@ -124,6 +133,8 @@ pub struct Network {
     pub circuits: Option<Circuits>,
     /// The clocks of the nodes.
     pub clock: Clock,
+    /// The delay until failures are noticed.
+    pub detection: Detection,
     /// The kind of each node, and its number of ports.
     kinds: Vec<(NodeKind, PortId)>,
 }
@@ -139,6 +150,7 @@ impl Network {
             changes: Vec::new(),
             circuits: None,
             clock: Clock::Exact,
+            detection: Detection::default(),
             kinds: vec![(NodeKind::Host, 0); hosts as usize],
         }
     }

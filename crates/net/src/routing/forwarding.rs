@@ -49,7 +49,7 @@ impl Table {
 }
 
 /// The tables of all nodes that have one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tables {
     hosts: u32,
     /// Of the switches, by node minus the number of hosts.
@@ -128,15 +128,16 @@ impl NewTable {
 struct Attachment {
     /// Whether its hosts have several ports.
     several: bool,
-    /// The switches that they are connected to, sorted: at the beginning, and if that ever changes, after
-    /// each change of the routes.
-    switches: Vec<Vec<NodeId>>,
+    /// For each view of the links the switches that they are connected to, sorted: at the beginning, and if that
+    /// ever changes, after each change of the routes.
+    switches: Vec<Vec<Vec<NodeId>>>,
 }
 
 impl Attachment {
-    /// The switches after the given number of changes of the routes.
-    fn after(&self, changes: usize) -> &[NodeId] {
-        self.switches.get(changes).or(self.switches.first()).map_or(&[], Vec::as_slice)
+    /// The switches in a view, after the given number of changes of the routes.
+    fn after(&self, view: usize, changes: usize) -> &[NodeId] {
+        let switches = &self.switches[view];
+        switches.get(changes).or(switches.first()).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -144,7 +145,8 @@ impl Attachment {
 #[derive(Debug)]
 pub struct Forwarding<'a> {
     ports: &'a [Vec<Out>],
-    timeline: &'a Timeline,
+    /// The links as switches see them, and as hosts do if that differs.
+    views: &'a [Timeline],
     hosts: usize,
     /// A node that no route passes.
     off: Option<NodeId>,
@@ -161,12 +163,12 @@ impl<'a> Forwarding<'a> {
     /// When there are too many places.
     pub fn new(
         ports: &'a [Vec<Out>],
-        timeline: &'a Timeline,
+        views: &'a [Timeline],
         hosts: usize,
         off: Option<NodeId>,
     ) -> Result<Self, String> {
         let attachment = Vec::with_capacity(hosts);
-        let mut this = Self { ports, timeline, hosts, off, places: Vec::new(), attachment };
+        let mut this = Self { ports, views, hosts, off, places: Vec::new(), attachment };
         let mut known: BTreeMap<Attachment, u16> = BTreeMap::new();
         for (host, outs) in ports.iter().enumerate().take(hosts) {
             let place = this.place_of(host);
@@ -186,35 +188,40 @@ impl<'a> Forwarding<'a> {
 
     fn place_of(&self, host: usize) -> Attachment {
         let several = self.ports[host].len() > 1;
-        let mut switches = vec![self.switches_of(host, None)];
-        let changes = |port| self.timeline.of(host as NodeId, port).is_some();
-        if several && (0..self.ports[host].len() as PortId).any(changes) {
-            let times = self.timeline.routes_change.iter();
-            switches.extend(times.map(|time| self.switches_of(host, Some(*time))));
-            if switches.iter().all(|after| *after == switches[0]) {
-                switches.truncate(1);
+        let switches = self.views.iter().map(|view| {
+            let mut switches = vec![self.switches_of(host, view, None)];
+            let changes = |port| view.of(host as NodeId, port).is_some();
+            if several && (0..self.ports[host].len() as PortId).any(changes) {
+                let times = view.routes_change.iter();
+                switches.extend(times.map(|time| self.switches_of(host, view, Some(*time))));
+                if switches.iter().all(|after| *after == switches[0]) {
+                    switches.truncate(1);
+                }
             }
-        }
-        Attachment { several, switches }
+            switches
+        });
+        Attachment { several, switches: switches.collect() }
     }
 
-    /// Whether routes take the link of a port at `time`: it is up, as all are at the beginning (`None`). (ps)
-    fn works(&self, node: usize, port: PortId, time: Option<u64>) -> bool {
+    /// Whether routes take the link of a port at `time`: it is up in this view, as all are at the beginning (`None`).
+    /// (ps)
+    fn works(&self, node: usize, port: PortId, view: &Timeline, time: Option<u64>) -> bool {
         let passes = Some(self.ports[node][usize::from(port)].node) != self.off;
-        passes && time.is_none_or(|time| self.timeline.is_up(node as NodeId, port, time))
+        passes && time.is_none_or(|time| view.is_up(node as NodeId, port, time))
     }
 
     /// The ports of a host whose links are up at `time`; all of them if none is, so that packets to it or
     /// from it wait for a link to return. (ps)
-    fn usable(&self, host: usize, time: Option<u64>) -> Vec<(PortId, &'a Out)> {
+    fn usable(&self, host: usize, view: &Timeline, time: Option<u64>) -> Vec<(PortId, &'a Out)> {
         let all = || (0..).zip(&self.ports[host]);
-        let working: Vec<_> = all().filter(|(port, _)| self.works(host, *port, time)).collect();
+        let working: Vec<_> = all().filter(|(port, _)| self.works(host, *port, view, time)).collect();
         if working.is_empty() { all().collect() } else { working }
     }
 
     /// The switches that a host is connected to at `time`, sorted. (ps)
-    fn switches_of(&self, host: usize, time: Option<u64>) -> Vec<NodeId> {
-        let mut switches: Vec<NodeId> = self.usable(host, time).iter().map(|(_, out)| out.node).collect();
+    fn switches_of(&self, host: usize, view: &Timeline, time: Option<u64>) -> Vec<NodeId> {
+        let mut switches: Vec<NodeId> =
+            self.usable(host, view, time).iter().map(|(_, out)| out.node).collect();
         switches.sort_unstable();
         switches.dedup();
         switches
@@ -225,38 +232,55 @@ impl<'a> Forwarding<'a> {
     /// # Errors
     /// Two switches with hosts that cannot reach each other.
     pub fn initial(&self) -> Result<Tables, (NodeId, NodeId)> {
-        let neighbours = neighbours(self.ports, self.hosts, |node, port| self.works(node, port, None));
+        let works = |node, port| self.works(node, port, &self.views[0], None);
+        let neighbours = neighbours(self.ports, self.hosts, works);
         for to in &self.places {
-            let distance = distances(&neighbours, self.hosts, to.after(0));
+            let distance = distances(&neighbours, self.hosts, to.after(0, 0));
             let reaches = |switch: &NodeId| distance[*switch as usize - self.hosts] != u32::MAX;
-            if let Some(lost) = self.places.iter().find(|from| !from.after(0).iter().any(reaches)) {
-                return Err((to.after(0)[0], lost.after(0)[0]));
+            if let Some(lost) = self.places.iter().find(|from| !from.after(0, 0).iter().any(reaches)) {
+                return Err((to.after(0, 0)[0], lost.after(0, 0)[0]));
             }
         }
-        Ok(self.tables(0, None))
+        Ok(self.tables(0, 0, None))
     }
 
-    /// The tables from each time on at which links fail or return. (ps)
+    /// The tables from each time on at which nodes notice that links fail or return. (ps)
     pub fn later(&self, initial: &Tables) -> Vec<(u64, Tables)> {
+        let mut views = (0..self.views.len()).map(|view| self.later_in(view, initial));
+        let by_switches = views.next().unwrap_or_default();
+        let Some(by_hosts) = views.next() else { return by_switches };
+        let mut times: Vec<u64> = by_switches.iter().chain(&by_hosts).map(|epoch| epoch.0).collect();
+        times.sort_unstable();
+        times.dedup();
+        let at = |epochs: &[(u64, Tables)], time| {
+            let before = epochs.partition_point(|(begin, _)| *begin <= time);
+            before.checked_sub(1).map_or_else(|| initial.clone(), |i| epochs[i].1.clone())
+        };
+        let tables = |time| Tables { cards: at(&by_hosts, time).cards, ..at(&by_switches, time) };
+        times.into_iter().map(|time| (time, tables(time))).collect()
+    }
+
+    /// The tables of all nodes by one view of the links.
+    fn later_in(&self, view: usize, initial: &Tables) -> Vec<(u64, Tables)> {
         let mut epochs: Vec<(u64, Tables)> = Vec::new();
-        for (changes, &time) in (1..).zip(&self.timeline.routes_change) {
-            let mut tables = self.tables(changes, Some((time, initial)));
+        for (changes, &time) in (1..).zip(&self.views[view].routes_change) {
+            let mut tables = self.tables(view, changes, Some((time, initial)));
             tables.share(epochs.last().map_or(initial, |epoch| &epoch.1));
             epochs.push((time, tables));
         }
         epochs
     }
 
-    /// The tables after the given number of changes, the last at the time that is given with the initial
+    /// The tables by a view of the links after the given number of changes, the last at the time that is given with the initial
     /// tables. A host with several ports that has no path to another keeps its initial entry: its packets
     /// wait, or are lost where there is no path. (ps)
-    fn tables(&self, changes: usize, last: Option<(u64, &Tables)>) -> Tables {
-        let (hosts, time) = (self.hosts, last.map(|last| last.0));
-        let neighbours = neighbours(self.ports, hosts, |node, port| self.works(node, port, time));
+    fn tables(&self, view: usize, changes: usize, last: Option<(u64, &Tables)>) -> Tables {
+        let (hosts, time, links) = (self.hosts, last.map(|last| last.0), &self.views[view]);
+        let neighbours = neighbours(self.ports, hosts, |node, port| self.works(node, port, links, time));
         let mut switches: Vec<NewTable> = neighbours.iter().map(|_| NewTable::default()).collect();
         let several = (0..hosts).filter(|host| self.ports[*host].len() > 1);
         let usable: Vec<(NodeId, Vec<(PortId, &Out)>)> =
-            several.map(|host| (host as NodeId, self.usable(host, time))).collect();
+            several.map(|host| (host as NodeId, self.usable(host, links, time))).collect();
         let mut cards: Vec<NewTable> = usable.iter().map(|_| NewTable::default()).collect();
         for (host, usable) in &usable {
             let mut local: Vec<(NodeId, PortId)> =
@@ -268,7 +292,7 @@ impl<'a> Forwarding<'a> {
         }
         let mut shortest = Vec::new();
         for (index, place) in (0..).zip(&self.places) {
-            let distance = distances(&neighbours, hosts, place.after(changes));
+            let distance = distances(&neighbours, hosts, place.after(view, changes));
             for (i, table) in switches.iter_mut().enumerate() {
                 let here = distance[i];
                 if here == 0 && place.several {
@@ -297,7 +321,7 @@ impl<'a> Forwarding<'a> {
         }
         let mut own = vec![u16::MAX; switches.len()];
         for (index, place) in (0..).zip(&self.places).filter(|(_, place)| !place.several) {
-            own[place.after(0)[0] as usize - hosts] = index;
+            own[place.after(view, 0)[0] as usize - hosts] = index;
         }
         Tables {
             hosts: hosts as u32,

@@ -9,7 +9,7 @@ use incast_units::{Bytes, Rate, Time};
 use super::forwarding::{Forwarding, Tables, distances, neighbours};
 use super::path::Paths;
 use super::timeline::Timeline;
-use crate::describe::network::{Network, NodeId, NodeKind, Out, PortId};
+use crate::describe::network::{Detection, Network, NodeId, NodeKind, Out, PortId};
 
 /// The ports of every node and the routes to every host.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Routes {
     pub tables: Tables,
     /// The changes of the links.
     pub timeline: Timeline,
-    /// The tables from each time on at which links fail or return. (ps)
+    /// The tables from each time on at which nodes notice that links fail or return. (ps)
     pub epochs: Vec<(u64, Tables)>,
     /// The optical switch, which no route passes: when it leads where is up to its schedule.
     pub off: Option<NodeId>,
@@ -78,7 +78,12 @@ impl Routes {
         }
         let timeline = Timeline::new(network)?;
         let off = off_routes(network);
-        let forwarding = Forwarding::new(&ports, &timeline, hosts, off)?;
+        let Detection { switches: by_switches, hosts: by_hosts } = network.detection;
+        let mut views = vec![timeline.seen_after(by_switches)];
+        if by_hosts != by_switches {
+            views.push(timeline.seen_after(by_hosts));
+        }
+        let forwarding = Forwarding::new(&ports, &views, hosts, off)?;
         let tables = forwarding.initial().map_err(|(a, b)| {
             format!("no path between {} and {}", network.nodes[a as usize], network.nodes[b as usize])
         })?;

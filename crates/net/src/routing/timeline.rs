@@ -19,7 +19,7 @@ pub struct LinkState {
 
 /// The states of a link, each with its beginning. At the beginning of the run the link is up and as in the
 /// network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LinkTimeline(Vec<(u64, LinkState)>);
 
 impl LinkTimeline {
@@ -34,6 +34,41 @@ impl LinkTimeline {
         before.checked_sub(1).map(|i| self.0[i].1)
     }
 
+    /// Returns when a node that needs so long to notice a change notices that the link has failed or returned. A state
+    /// that does not last so long is not noticed. (ps)
+    pub fn noticed(&self, delay: u64) -> Vec<(u64, bool)> {
+        let mut turns: Vec<(u64, bool)> = Vec::new();
+        for &(begin, LinkState { up, .. }) in &self.0 {
+            if turns.last().is_none_or(|turn| turn.1) != up {
+                turns.push((begin, up));
+            }
+        }
+        let ends = turns.iter().skip(1).map(|turn| turn.0).chain([u64::MAX]);
+        let mut noticed: Vec<(u64, bool)> = Vec::new();
+        for ((begin, up), end) in turns.iter().copied().zip(ends) {
+            let at = begin.saturating_add(delay);
+            if at < end && noticed.last().is_none_or(|known| known.1) != up {
+                noticed.push((at, up));
+            }
+        }
+        noticed
+    }
+
+    /// Returns the timeline as a node sees it that needs so long to notice whether the link works. (ps)
+    fn seen_after(&self, delay: u64) -> Self {
+        let noticed = self.noticed(delay);
+        let mut times: Vec<u64> = self.0.iter().map(|s| s.0).chain(noticed.iter().map(|n| n.0)).collect();
+        times.sort_unstable();
+        times.dedup();
+        let up = |time| {
+            let before = noticed.partition_point(|(begin, _)| *begin <= time);
+            before.checked_sub(1).is_none_or(|i| noticed[i].1)
+        };
+        // Before the first change of the link nothing of it is noticed.
+        let state = |time| Some((time, LinkState { up: up(time), ..self.at(time)? }));
+        Self(times.into_iter().filter_map(state).collect())
+    }
+
     /// Returns the first time after `time` at which the link fails; [`u64::MAX`] if it does not. (ps)
     pub fn next_failure(&self, time: u64) -> u64 {
         self.0.iter().find(|(begin, state)| *begin > time && !state.up).map_or(u64::MAX, |s| s.0)
@@ -41,7 +76,7 @@ impl LinkTimeline {
 }
 
 /// The timelines of all links.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// The timelines of the links that change.
     links: BTreeMap<u32, LinkTimeline>,
@@ -91,6 +126,20 @@ impl Timeline {
             }
         }
         Ok(timeline)
+    }
+
+    /// Returns the timelines as nodes see them that need so long to notice whether a link works.
+    pub fn seen_after(&self, delay: Time) -> Self {
+        if delay == Time::ZERO {
+            return self.clone();
+        }
+        let links: BTreeMap<u32, LinkTimeline> =
+            self.links.iter().map(|(link, timeline)| (*link, timeline.seen_after(delay.ps()))).collect();
+        let noticed = self.links.values().flat_map(|timeline| timeline.noticed(delay.ps()));
+        let mut routes_change: Vec<u64> = noticed.map(|(time, _)| time).collect();
+        routes_change.sort_unstable();
+        routes_change.dedup();
+        Self { links, ends: self.ends.clone(), routes_change }
     }
 
     /// The timeline of a port's link, if it changes.
@@ -146,5 +195,53 @@ impl Timeline {
     /// All rates that links change to.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
         self.links.values().flat_map(LinkTimeline::states).map(|(_, state)| state.rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::network::Change;
+
+    #[test]
+    fn a_state_that_lasts_is_noticed_later_and_a_short_one_never() {
+        // Down at 10, up at 14, down at 20, up at 40 us; a rate that changes at 22 us.
+        let mut network = Network::with_hosts(1);
+        let switch = network.add_switch("s0");
+        network.add_link(0, switch, Rate::from_gbps(100), Time::from_us(1));
+        let change = |us, what| Change { time: Time::from_us(us), link: 0, what };
+        let half = LinkChange::Rate(Rate::from_gbps(50));
+        network.changes = [
+            (10, LinkChange::Down),
+            (14, LinkChange::Up),
+            (20, LinkChange::Down),
+            (22, half),
+            (40, LinkChange::Up),
+        ]
+        .map(|(us, what)| change(us, what))
+        .to_vec();
+        let timeline = Timeline::new(&network).unwrap();
+        let noticed = |us: u64| {
+            let link = timeline.of(0, 0).unwrap();
+            link.noticed(us * 1_000_000).into_iter().map(|(at, up)| (at / 1_000_000, up)).collect::<Vec<_>>()
+        };
+        assert_eq!(noticed(0), [(10, false), (14, true), (20, false), (40, true)]);
+        assert_eq!(noticed(3), [(13, false), (17, true), (23, false), (43, true)]);
+        // At 14 us it works again: four microseconds without it are not noticed, nor is it that it works.
+        assert_eq!(noticed(4), [(24, false), (44, true)]);
+        // The six in which it works again are not noticed either after that.
+        assert_eq!(noticed(19), [(39, false), (59, true)]);
+        assert_eq!(noticed(20), []);
+        // What is seen late is whether it works, and not its rate.
+        let seen = timeline.seen_after(Time::from_us(4));
+        assert_eq!(seen.routes_change, [24_000_000, 44_000_000]);
+        let at = |us: u64| {
+            let out = Out { node: switch, port: 0, rate: Rate::from_gbps(100), delay: Time::from_us(1) };
+            (seen.is_up(0, 0, us * 1_000_000), seen.out_at(0, 0, out, us * 1_000_000).rate)
+        };
+        assert_eq!(at(23), (true, Rate::from_gbps(50)));
+        assert_eq!(at(24), (false, Rate::from_gbps(50)));
+        assert_eq!(at(43), (false, Rate::from_gbps(50)));
+        assert_eq!(at(44), (true, Rate::from_gbps(50)));
     }
 }

@@ -44,7 +44,8 @@ fn any_of(p: u64, mut bits: u64) -> u64 {
         square = times(square, square);
         bits >>= 1;
     }
-    power.unwrap_or(0).wrapping_neg()
+    // 2^-64 less than the whole at most.
+    (!power.unwrap_or(0)).saturating_add(1)
 }
 
 impl Corruption {
@@ -99,7 +100,9 @@ mod tests {
     fn probabilities_are_those_of_the_closed_form() {
         // Bit error rates from 1e-15 to 0.1, packets from 1 to 9000 bytes; -expm1(8n ln1p(-p)) has 15 digits. The bound is
         // what the function promises, and half a unit of p for each bit.
-        for (of, rate) in [(1_000, 1e-15), (1_000_000, 1e-12), (1_000_000_000, 1e-9), (1 << 50, 1.125_899_906_842_624e-3)] {
+        for (of, rate) in
+            [(1_000, 1e-15), (1_000_000, 1e-12), (1_000_000_000, 1e-9), (1 << 50, 1.125_899_906_842_624e-3)]
+        {
             for size in [1_u16, 64, 1054, 1500, 9000] {
                 let bits = f64::from(size) * 8.0;
                 let exact = -f64::exp_m1(bits * f64::ln_1p(-rate));

@@ -56,9 +56,6 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
             return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
         }
     }
-    if simulation.switch.pfc.is_some() && facts.fabric.routes.timeline.has_failures() {
-        return fail("links can fail only without PFC, since an outage would lose PFC frames".into());
-    }
     let flow_control = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     if network.clock == Clock::Free && (flow_control || network.circuits.is_some()) {
         return fail("nodes have clocks of their own only without PFC, BFC and circuits".into());

@@ -36,7 +36,8 @@ impl HostClock {
     fn new(seed: u64, host: NodeId, offset: Time, drift: Share) -> Self {
         let stream = mix(mix(seed) ^ mix(u64::from(host) ^ OF_CLOCKS));
         // Uniform from -1 to 1, in units of 2^-63.
-        let part = |item, most: i64| ((i128::from(draw(stream, item) as i64) * i128::from(most)) >> 63) as i64;
+        let part =
+            |item, most: i64| ((i128::from(draw(stream, item) as i64) * i128::from(most)) >> 63) as i64;
         let offset = part(0, i64::try_from(offset.ps()).unwrap_or(i64::MAX));
         Self { offset, drift: Share::of_attos(part(1, drift.attos())) }
     }
@@ -57,7 +58,7 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// Those of a description; `None` if all stamps are exact.
+    /// Returns the stamps of a description; `None` if all are exact.
     pub(super) fn new(simulation: &Simulation) -> Option<Box<Self>> {
         let Impairments { timestamp_noise, timestamp_noise_kind: kind, clock_offset, clock_drift, .. } =
             simulation.impairments;
@@ -131,11 +132,8 @@ mod tests {
         let fast = HostClock { offset: 2_000_000, drift: ppm(100) };
         let slow = HostClock { offset: -3_000_000, drift: ppm(-50) };
         let stamps = stamps(0, NoiseKind::Exponential, [fast, slow]);
-        let expected = Times {
-            sent: 1_000_000_000 - 1250,
-            received: 1_006_000_000 - 5_151_550,
-            held: 499_975,
-        };
+        let expected =
+            Times { sent: 1_000_000_000 - 1250, received: 1_006_000_000 - 5_151_550, held: 499_975 };
         assert_eq!(stamps.measured(NOW, 7, (0, 1), EXACT), expected);
         // A clock alone cannot be wrong in a round trip without drift.
         let still = |offset| HostClock { offset, drift: Share::ZERO };

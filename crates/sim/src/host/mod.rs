@@ -221,6 +221,21 @@ impl Behaviour for Host {
         self.serve(now, facts, effects);
     }
 
+    fn link_turned<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        up: bool,
+        facts: &HostFacts,
+        effects: &mut E,
+    ) {
+        let wire = &mut self.nics[usize::from(port)].wire;
+        if !up && wire.is_paused_at_all() {
+            wire.forget_pauses(now, port, effects);
+            self.serve(now, facts, effects);
+        }
+    }
+
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
     }

@@ -1,15 +1,16 @@
 //! The nodes of a description.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::impairments::LinkErrors;
-use incast_net::describe::network::{Clock, Link, NodeId, PortId};
+use incast_net::describe::network::{Clock, Detection, Link, NodeId, PortId};
 use incast_net::random::mix;
 use incast_net::rules::Corruption;
+use incast_units::Time;
 
-use super::slot::{Change, Slot};
+use super::slot::{Change, LinkEvent, Slot};
 use crate::facts::Facts;
 use crate::host::program::Step;
 use crate::host::transport::Shared;
@@ -30,7 +31,9 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
     for id in 0..network.nodes.len() as NodeId {
         let body = Node::new(id, facts, simulation, &transports)
             .map_err(|problem| Invalid(format!("{}: {problem}", network.nodes[id as usize])))?;
-        slots.push(Slot::new(id, body, changes(facts, id)));
+        let Detection { switches, hosts } = network.detection;
+        let delay = if network.is_host(id) { hosts } else { switches };
+        slots.push(Slot::new(id, body, changes(facts, id, delay)));
     }
     let sampled: BTreeSet<u32> = simulation.probes.flows.iter().copied().collect();
     for (index, flow) in simulation.served() {
@@ -57,7 +60,8 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
         };
         for (node, port) in [a, b] {
             if let Some(wire) = slots[node as usize].node.egress_mut(port) {
-                let stream = mix(mix(mix(simulation.seed) ^ mix(OF_ERRORS ^ u64::from(node) << 16)) ^ u64::from(port));
+                let stream =
+                    mix(mix(mix(simulation.seed) ^ mix(OF_ERRORS ^ u64::from(node) << 16)) ^ u64::from(port));
                 wire.corrupt(Corruption::new(*rate, *burst, stream));
             }
         }
@@ -89,13 +93,20 @@ pub(super) fn nodes(facts: &Facts, simulation: &Simulation) -> Result<Vec<Slot>,
     Ok(slots)
 }
 
-/// Returns the changes at a node in the order of time: its links, then its routes.
-fn changes(facts: &Facts, node: NodeId) -> Vec<(u64, Change)> {
+/// Returns the changes at a node, which needs so long to notice a failure, in the order of time: its links, then its
+/// routes.
+fn changes(facts: &Facts, node: NodeId, delay: Time) -> Vec<(u64, Change)> {
     let timeline = &facts.fabric().routes.timeline;
-    let links = timeline
-        .ports_of(node)
-        .flat_map(|(port, link)| link.states().map(move |(time, state)| (time, Change::Link(port, state))));
-    let mut changes: Vec<(u64, Change)> = links.collect();
+    let mut changes: Vec<(u64, Change)> = Vec::new();
+    for (port, link) in timeline.ports_of(node) {
+        let mut of_link: BTreeMap<u64, LinkEvent> = BTreeMap::new();
+        link.states().for_each(|(time, state)| of_link.entry(time).or_default().state = Some(state));
+        link.noticed(0).into_iter().for_each(|(time, up)| of_link.entry(time).or_default().turns = Some(up));
+        for (time, up) in link.noticed(delay.ps()) {
+            of_link.entry(time).or_default().noticed = Some(up);
+        }
+        changes.extend(of_link.into_iter().map(|(time, event)| (time, Change::Link(port, event))));
+    }
     if let Some(mut before) = facts.fabric().routes.tables.of(node) {
         let later = facts.fabric().routes.epochs.iter();
         for (time, table) in later.filter_map(|(time, tables)| Some((time, tables.of(node)?))) {

@@ -28,9 +28,20 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(super) enum Change {
     /// The link of a port.
-    Link(PortId, LinkState),
+    Link(PortId, LinkEvent),
     /// The forwarding table.
     Routes(Table),
+}
+
+/// Change of the link of a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkEvent {
+    /// Its new state, if that changes.
+    pub(super) state: Option<LinkState>,
+    /// Whether it returns or fails.
+    pub(super) turns: Option<bool>,
+    /// Whether the node notices that it works or does not.
+    pub(super) noticed: Option<bool>,
 }
 
 impl Slot {
@@ -55,12 +66,22 @@ impl Slot {
             effects.schedule(next);
         }
         match &self.changes[index as usize].1 {
-            &Change::Link(port, state) => {
+            &Change::Link(port, LinkEvent { state, turns, noticed }) => {
                 let timeline = facts.fabric().routes.timeline.of(self.id, port);
                 if let (Some(wire), Some(timeline)) = (self.node.egress_mut(port), timeline) {
-                    wire.change(now, port, &state, timeline, effects);
+                    if let Some(state) = &state {
+                        wire.change(now, state, timeline);
+                    }
+                    if let Some(up) = noticed {
+                        wire.notice(now, port, up, effects);
+                    }
                 }
-                self.node.link_changed(port, state.rate, facts.fabric().rate_index(state.rate));
+                if let Some(LinkState { rate, .. }) = state {
+                    self.node.link_changed(port, rate, facts.fabric().rate_index(rate));
+                }
+                if let Some(up) = turns {
+                    self.node.link_turned(now, port, up, facts, effects);
+                }
             }
             Change::Routes(table) => self.node.reroute(now, table.clone(), facts, effects),
         }

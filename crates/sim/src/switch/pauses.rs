@@ -39,6 +39,13 @@ impl PauseFrames {
         }
     }
 
+    /// The link has returned, whose far end has forgotten all pauses: every pause that is asked for is sent again, and
+    /// nothing else.
+    pub(crate) fn renew(&mut self) {
+        self.waiting.clear();
+        self.waiting.extend(self.since.iter().map(|(queue, _)| queue));
+    }
+
     /// Queues whose far end must be paused, each with the time since when. (ps)
     pub(crate) fn asked(&self) -> impl Iterator<Item = (u8, u64)> {
         self.since.iter().copied()

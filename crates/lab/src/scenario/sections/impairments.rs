@@ -1,9 +1,11 @@
-//! `[impairments]`: clocks that are not exact, a base RTT that is not the path's, and links that corrupt packets.
+//! `[impairments]`: clocks that are not exact, a base RTT that is not the path's, links that corrupt packets, and
+//! failures that are noticed late.
 
 use std::collections::BTreeMap;
 
 use incast_cc::{Fixed, Signals};
 use incast_sim::describe::impairments::{self as described, ErrorRate, LinkErrors, NoiseKind, Share};
+use incast_sim::describe::network::Detection;
 use incast_units::Time;
 
 use super::change::{by_ends, named};
@@ -79,7 +81,7 @@ impl Setting for Share {
 
 section! {
     /// Departures from the ideal: clocks that are not exact, a base RTT that is not the path's, links that corrupt
-    /// packets.
+    /// packets, failures that are noticed late.
     pub(crate) struct Impairments {
         /// Amount of the errors of time stamps: the stamp of a data packet is made this long before it leaves, at
         /// random, so that every RTT and one-way delay seems longer.
@@ -94,8 +96,15 @@ section! {
         clock_drift: Share = Share::ZERO; Bound::Ratio(Fixed::ZERO, Fixed::ratio(1, 100)),
         /// The base RTT that algorithms are given is longer than the true one by this share, or shorter.
         base_rtt_error: Share = Share::ZERO; Bound::Ratio(-Fixed::ratio(99, 100), Fixed::whole(8)),
-        /// Links that corrupt packets. Of several entries that name a link the last one holds.
+        /// Links that corrupt packets: each entry has a `bit_error_rate` or a `packet_error_rate`, the ends of the links in
+        /// `between` (by default every link) with `number`, and the mean length of a `burst`. Of several entries that
+        /// name a link the last one holds.
         errors: Vec<Errors> = Vec::new(),
+        /// Time until switches notice that a link has failed or returned. Until then they send into a dead link, and
+        /// their routes are those from before.
+        switch_detection: Time = Time::ZERO,
+        /// Time until hosts notice it: for their own links, and for their choice among several.
+        host_detection: Time = Time::ZERO,
     }
 }
 
@@ -125,7 +134,9 @@ impl Errors {
         match (self.bit_error_rate, self.packet_error_rate) {
             (Some(bit), None) => Ok(ErrorRate::Bit(bit)),
             (None, Some(packet)) => Ok(ErrorRate::Packet(packet)),
-            (None, None) => Err(Problem::new("has no errors; give it a bit_error_rate or a packet_error_rate")),
+            (None, None) => {
+                Err(Problem::new("has no errors; give it a bit_error_rate or a packet_error_rate"))
+            }
             (Some(_), Some(_)) => {
                 let message = "is a rate of the same errors as bit_error_rate";
                 Err(fault("packet_error_rate", message).with_hint("leave one of them out"))
@@ -174,6 +185,11 @@ impl Effect for Impairments {
         if self.timestamp_noise == Time::ZERO {
             idle.add("impairments.timestamp_noise_kind", "has no effect: impairments.timestamp_noise is 0");
         }
+        if !sections.has_outages {
+            for key in ["impairments.switch_detection", "impairments.host_detection"] {
+                idle.add(key, "has no effect: no [[change]] has a state, so no link fails");
+            }
+        }
         let kind = sections.transport.kind;
         if !kind.is_controlled() {
             let reason = format!(
@@ -202,13 +218,13 @@ impl Effect for Impairments {
     }
 }
 
-/// Returns what is not ideal in the simulation.
+/// Returns what is not ideal in the simulation, and the delay until failures are noticed.
 pub(crate) fn settings(
     section: Option<&Impairments>,
     fabric: &Fabric,
     reading: &mut Reading,
-) -> described::Impairments {
-    let Some(section) = section else { return described::Impairments::default() };
+) -> (described::Impairments, Detection) {
+    let Some(section) = section else { return Default::default() };
     let Impairments {
         timestamp_noise,
         timestamp_noise_kind,
@@ -216,15 +232,18 @@ pub(crate) fn settings(
         clock_drift,
         base_rtt_error,
         errors: blocks,
+        switch_detection,
+        host_detection,
     } = section;
-    described::Impairments {
+    let impairments = described::Impairments {
         timestamp_noise: *timestamp_noise,
         timestamp_noise_kind: *timestamp_noise_kind,
         clock_offset: *clock_offset,
         clock_drift: *clock_drift,
         base_rtt_error: *base_rtt_error,
         errors: errors(blocks, fabric, reading),
-    }
+    };
+    (impairments, Detection { switches: *switch_detection, hosts: *host_detection })
 }
 
 #[cfg(test)]
@@ -248,7 +267,8 @@ mod tests {
             assert_eq!(read_share(text), Some(share), "{text}");
             assert_eq!(read_share(&share.to_string()), Some(share), "{share}");
         }
-        for text in ["", "%", "10", "1e-19", "1us", "ppm", "1e99999999999", "nan", "1.2.3", "--1", "1e-2147483647%"]
+        for text in
+            ["", "%", "10", "1e-19", "1us", "ppm", "1e99999999999", "nan", "1.2.3", "--1", "1e-2147483647%"]
         {
             assert_eq!(read_share(text), None, "{text}");
         }
@@ -293,7 +313,10 @@ mod tests {
             ("errors = [{}]", "errors.0: has no errors; give it a bit_error_rate or a packet_error_rate"),
             ("errors = [{ number = 1, packet_error_rate = 0.1 }]", "errors.0.number: has no effect"),
             ("errors = [{ between = [\"h0\", \"s1\"], bit_error_rate = 1e-9 }]", "no link between h0 and s1"),
-            ("errors = [{ bit_error_rate = 1e-9, packet_error_rate = 0.1 }]", "errors.0.packet_error_rate: is a rate"),
+            (
+                "errors = [{ bit_error_rate = 1e-9, packet_error_rate = 0.1 }]",
+                "errors.0.packet_error_rate: is a rate",
+            ),
             ("errors = [{ bit_error_rate = \"101%\" }]", "is out of range"),
             ("errors = [{ bit_error_rate = 1e-9, burst = 0.5 }]", "is out of range"),
             ("base_rtt_error = \"twenty\"", "is no share; write a number, or a text like"),
@@ -301,6 +324,7 @@ mod tests {
             ("clock_drift = \"2%\"", "is out of range"),
             ("timestamp_noise = 3", "a time needs its unit"),
             ("timestamp_noise_kind = \"normal\"", "has no effect: impairments.timestamp_noise is 0"),
+            ("host_detection = \"1ms\"", "has no effect: no [[change]] has a state"),
             ("clock_offset = \"5us\"", "no algorithm here is declared to read one-way delays"),
         ] {
             let said = problems(text);

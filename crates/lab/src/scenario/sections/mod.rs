@@ -76,7 +76,7 @@ root! {
         topology: Topology,
         /// Changes of links during the run.
         change: Vec<Change> = Vec::new(),
-        /// Departures from the ideal: clocks that are not exact, links that corrupt packets.
+        /// Departures from the ideal: clocks that are not exact, links that corrupt packets, failures that are noticed late.
         impairments: Option<Impairments> = None,
         /// Behaviour of every switch.
         switch: Switch<String> = defaults()?,
@@ -110,6 +110,7 @@ impl Root {
             seed: self.seed,
             topology: &self.topology,
             has_changes: !self.change.is_empty(),
+            has_outages: self.change.iter().any(|change| change.state.is_some()),
             quickest: change::quickest(&self.change),
             switch: &self.switch,
             transport: &self.transport,

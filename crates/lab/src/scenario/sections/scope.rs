@@ -49,6 +49,8 @@ pub(crate) struct Sections<'a> {
     pub(super) topology: &'a Topology,
     /// Whether links change during the run.
     pub(super) has_changes: bool,
+    /// Whether one of them is that a link fails or returns.
+    pub(super) has_outages: bool,
     /// The highest rate and the shortest delay to which a link changes.
     pub(super) quickest: (Rate, Time),
     pub(super) switch: &'a Switch<String>,
