@@ -573,6 +573,9 @@ class Flows(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -587,6 +590,7 @@ class Flows(Section):
     to: str | Sequence[str]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     count: int | None = None
     name: str | None = None
     queue: int | None = None
@@ -606,6 +610,9 @@ class Poisson(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         flows: Number of flows, counted or not.
         from_: Senders; each is drawn in proportion to its capacity. Default: all.
@@ -627,6 +634,7 @@ class Poisson(Section):
     sizes: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     duration: str | Time | None = None
     flows: int | None = None
     from_: str | Sequence[str] | None = None
@@ -650,6 +658,9 @@ class Incast(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window of a process, after the warm-up.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders. Default: all.
@@ -675,6 +686,7 @@ class Incast(Section):
     size: str | Bytes
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     duration: str | Time | None = None
     fan_in: int | None = None
     from_: str | Sequence[str] | None = None
@@ -703,6 +715,9 @@ class Permutation(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The hosts that take part. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -715,6 +730,7 @@ class Permutation(Section):
     size: str | Bytes
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     hosts: str | Sequence[str] | None = None
     jitter: str | Time | None = None
     name: str | None = None
@@ -735,6 +751,9 @@ class Staggered(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         leave: The order in which they end. Default: first-in-first-out.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -748,6 +767,7 @@ class Staggered(Section):
     to: str | Sequence[str]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     leave: Literal["first-in-first-out", "last-in-first-out"] | None = None
     name: str | None = None
     queue: int | None = None
@@ -763,6 +783,9 @@ class FlowTable(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -773,6 +796,7 @@ class FlowTable(Section):
     file: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     first: str | Time | None = None
     name: str | None = None
     queue: int | None = None
@@ -787,6 +811,9 @@ class HpccFileTraffic(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
@@ -801,6 +828,7 @@ class HpccFileTraffic(Section):
     file: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     dport: int | None = None
     first: str | Time | None = None
     ignore_extra: bool | None = None
@@ -820,6 +848,9 @@ class GoalFile(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         compute_factor: Factor of all times of computation; the file's unit is the nanosecond. Default:
             1.0.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
             network.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -832,6 +863,7 @@ class GoalFile(Section):
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     compute_factor: float | None = None
+    connections: Literal["flow", "pair"] | None = None
     hosts: str | Sequence[str] | None = None
     name: str | None = None
     queue: int | None = None
@@ -847,6 +879,9 @@ class HtsimConnections(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The host of each node, as many as there are nodes; by default the first hosts of the
             network.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -864,6 +899,7 @@ class HtsimConnections(Section):
     file: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     hosts: str | Sequence[str] | None = None
     name: str | None = None
     nearest_end: bool | None = None
@@ -882,6 +918,9 @@ class ChakraTrace(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         compute_factor: Factor of all times of computation. Default: 1.0.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
         hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
             network.
@@ -895,6 +934,7 @@ class ChakraTrace(Section):
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     compute_factor: float | None = None
+    connections: Literal["flow", "pair"] | None = None
     ctrl_deps: bool | None = None
     hosts: str | Sequence[str] | None = None
     name: str | None = None
@@ -911,6 +951,9 @@ class RingAllreduce(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         compute: Time that a host computes between two passes; by default as the model, or not at all.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         group_size: Number of hosts of each ring.
         groups: Division into rings. Default: one.
         hosts: The hosts that take part, in the order of the ring. Default: all.
@@ -928,6 +971,7 @@ class RingAllreduce(Section):
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     compute: str | Time | None = None
+    connections: Literal["flow", "pair"] | None = None
     group_size: int | None = None
     groups: Literal["one", "consecutive", "one-per-switch"] | None = None
     hosts: str | Sequence[str] | None = None
@@ -951,6 +995,9 @@ class AllToAll(Section):
             by default as the model, or not.
         cc: Algorithm of its flows, instead of the scenario's.
         compute: Time that a host computes between two passes; by default as the model, or not at all.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         experts: Of each host of a group, how often it is chosen, relative to the others: each host then
             sends one flow in each pass, to a host drawn by these shares, and drawn again if it is the
             host itself.
@@ -972,6 +1019,7 @@ class AllToAll(Section):
     barrier: bool | None = None
     cc: Cc | Mapping[str, object] | None = None
     compute: str | Time | None = None
+    connections: Literal["flow", "pair"] | None = None
     experts: Sequence[float] | None = None
     group_size: int | None = None
     groups: Literal["one", "consecutive", "one-per-switch"] | None = None
@@ -994,6 +1042,9 @@ class ClosedLoop(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         flows: Number of flows of each loop, one after the other.
         from_: Senders. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1010,6 +1061,7 @@ class ClosedLoop(Section):
     sizes: str | Mapping[str, object]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     flows: int | None = None
     from_: str | Sequence[str] | None = None
     name: str | None = None
@@ -1031,6 +1083,9 @@ class ParameterServer(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         compute: Time that a worker computes before the gradient of each layer. Default: 0ps.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         layers: Bytes of the gradient of each layer, in the order of back-propagation.
         model: A neural network, which gives layers and scale.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1045,6 +1100,7 @@ class ParameterServer(Section):
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
     compute: str | Time | None = None
+    connections: Literal["flow", "pair"] | None = None
     layers: Sequence[str | Bytes] | None = None
     model: Literal["alexnet"] | None = None
     name: str | None = None
@@ -1062,6 +1118,9 @@ class Hsdp(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         gpus: GPUs of each server, which is also the number of rings. (median paper, section IV-A: 8
             rings). Default: 8.
         hosts: The GPUs. Default: all.
@@ -1076,6 +1135,7 @@ class Hsdp(Section):
     _kind: ClassVar[str | None] = "hsdp"
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     gpus: int | None = None
     hosts: str | Sequence[str] | None = None
     name: str | None = None
@@ -1095,6 +1155,9 @@ class FileRequests(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the requests.
         from_: Hosts that can send. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1110,6 +1173,7 @@ class FileRequests(Section):
     size: str | Bytes
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     duration: str | Time | None = None
     from_: str | Sequence[str] | None = None
     name: str | None = None
@@ -1132,6 +1196,9 @@ class OnOff(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
+            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         cycles: Number of times that each sender sends.
         duration: Duration of all: no flow starts later.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1148,6 +1215,7 @@ class OnOff(Section):
     to: str | Sequence[str]
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    connections: Literal["flow", "pair"] | None = None
     cycles: int | None = None
     duration: str | Time | None = None
     name: str | None = None
@@ -1542,6 +1610,12 @@ class Transport(Section):
         header: Header of every packet before what the algorithm adds: Ethernet 14, IPv4 20, UDP 8, BTH
             12. (OSCAR's public artifact). Default: 54B.
         homa: Settings of kind = "homa".
+        idle: The congestion state of a connection (traffic.connections) that has nothing to send and
+            nothing in flight. (chosen here: network cards keep it with the queue pair; restart: RFC
+            5681, section 4.1). Default: keep.
+        idle_after: With idle = "restart": a message that starts longer than this after the connection's
+            last packet finds the state of a new flow; by default rto. (RFC 5681, section 4.1: the
+            retransmission timeout).
         kind: The transport protocol. Default: window.
         nack_interval: Shortest time between two NACKs for the same missing packet. (HPCC's public
             artifact). Default: 500us.
@@ -1577,6 +1651,8 @@ class Transport(Section):
     counting: Literal["wire", "payload"] | None = None
     header: str | Bytes | None = None
     homa: Homa | bool | Mapping[str, object] | None = None
+    idle: Literal["keep", "restart"] | None = None
+    idle_after: str | Time | None = None
     kind: Literal["window", "ndp", "homa"] | None = None
     nack_interval: str | Time | None = None
     ndp: Ndp | bool | Mapping[str, object] | None = None

@@ -86,6 +86,10 @@ impl Recovery for GoBackN {
         self.cut.end_at(self.highest);
     }
 
+    fn extend(&mut self, packets: u64, last: u64) {
+        self.cut.extend(packets, last, self.unacknowledged);
+    }
+
     #[inline]
     fn inflight(&self) -> u64 {
         self.inflight
@@ -147,7 +151,7 @@ mod tests {
     use super::*;
 
     /// Ten packets: nine of 1054 B and one of 554 B.
-    const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
+    const CUT: Cut = Cut::new(10, 1054, 554);
 
     fn ack(expected: u64, offset: i16) -> Report {
         Report { sent: 0, expected: expected as u32, offset, inflight: 0, bitmap: 0 }
@@ -164,6 +168,31 @@ mod tests {
         assert_eq!(CUT.bytes(9, 10), 554);
         assert_eq!(CUT.bytes(10, 10), 0);
         assert_eq!(CUT.bytes(3, 9), 6 * 1054);
+    }
+
+    #[test]
+    fn messages_that_follow_keep_the_sizes_of_the_ones_before() {
+        // Packets 0 and 1 of 1054 and 554 B, then 2 of 100 B, then 3 and 4 of 1054 B, then 5 of 70 B.
+        let mut flow = GoBackN::new(Cut::new(2, 1054, 554), &Settings::default());
+        flow.extend(1, 100);
+        flow.extend(2, 1054);
+        flow.extend(1, 70);
+        let sizes = [1054, 554, 100, 1054, 1054, 70];
+        for (from, to) in (0..=6).flat_map(|from| (from..=6).map(move |to| (from, to))) {
+            let by_hand: u64 = sizes[from..to].iter().sum();
+            assert_eq!(flow.cut.bytes(from as u64, to as u64), by_hand, "{from}..{to}");
+        }
+        for at in 0..6 {
+            sent(&mut flow, at);
+        }
+        assert_eq!((flow.next(), flow.inflight()), (None, 1054 + 554 + 100 + 2 * 1054 + 70));
+        assert_eq!(flow.on_ack(&ack(3, -1), false).bytes, 1054 + 554 + 100);
+        // What is acknowledged is forgotten.
+        flow.extend(1, 30);
+        assert_eq!(flow.cut.bytes(3, 7), 2 * 1054 + 70 + 30);
+        sent(&mut flow, 6);
+        assert_eq!(flow.on_ack(&ack(7, -1), false).bytes, 2 * 1054 + 70 + 30);
+        assert!(flow.is_done());
     }
 
     #[test]
@@ -208,7 +237,7 @@ mod tests {
     #[test]
     fn numbers_pass_two_to_the_thirty_two() {
         let start = (1 << 32) - 2;
-        let cut = Cut { packets: u64::MAX, full: 1000, last: 1000 };
+        let cut = Cut::new(u64::MAX, 1000, 1000);
         let mut flow = GoBackN {
             unacknowledged: start,
             next: start,

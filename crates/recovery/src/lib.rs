@@ -19,6 +19,8 @@ pub use go_back_n::{GoBackN, InOrder};
 pub use log::{Log, SentPacket};
 pub use selective::{AnyOrder, Selective, WINDOW};
 
+use std::collections::VecDeque;
+
 use incast_units::Time;
 
 /// Event at which a sender takes a packet for lost before its retransmission timer expires, under selective
@@ -98,7 +100,7 @@ pub enum Verdict {
 }
 
 /// Division of a flow's data into packets, in the bytes that count against its window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cut {
     /// Number of packets; [`u64::MAX`] for an open-ended flow.
     pub packets: u64,
@@ -106,22 +108,58 @@ pub struct Cut {
     pub full: u64,
     /// Bytes of the last packet.
     pub last: u64,
+    /// Of the messages of a connection before the last one: the packets that are not full. `None`: there are none.
+    short: Option<Box<Short>>,
 }
 
+/// Packets that are not full, by number, with what each lacks.
+type Short = VecDeque<(u64, u64)>;
+
 impl Cut {
+    /// A flow of `packets` packets, all but the last of which have `full` bytes.
+    #[must_use]
+    pub const fn new(packets: u64, full: u64, last: u64) -> Self {
+        Self { packets, full, last, short: None }
+    }
+
     /// No packets from number `packets` on, which has not been sent; those before it are full.
     pub fn end_at(&mut self, packets: u64) {
         if packets < self.packets {
-            *self = Self { packets, last: self.full, ..*self };
+            (self.packets, self.last) = (packets, self.full);
         }
+    }
+
+    /// Adds `packets` packets, the last of which has `last` bytes. Those before `acknowledged` are no longer asked
+    /// for.
+    pub fn extend(&mut self, packets: u64, last: u64, acknowledged: u64) {
+        if self.last < self.full {
+            let short = self.short.get_or_insert_default();
+            while short.front().is_some_and(|(number, _)| *number < acknowledged) {
+                short.pop_front();
+            }
+            short.push_back((self.packets - 1, self.full - self.last));
+        }
+        self.packets += packets;
+        self.last = last;
     }
 
     /// Bytes of the packets from `from` up to, and without, `to`.
     #[inline]
     pub fn bytes(&self, from: u64, to: u64) -> u64 {
         let all = (to - from) * self.full;
-        if to == self.packets && to > from { all - self.full + self.last } else { all }
+        let all = if to == self.packets && to > from { all - self.full + self.last } else { all };
+        match &self.short {
+            None => all,
+            Some(short) => all - lacking(short, from, to),
+        }
     }
+}
+
+/// Returns what the packets from `from` up to, and without, `to` lack.
+#[inline(never)]
+fn lacking(short: &Short, from: u64, to: u64) -> u64 {
+    let first = short.partition_point(|(number, _)| *number < from);
+    short.range(first..).take_while(|(number, _)| *number < to).map(|(_, lacks)| lacks).sum()
 }
 
 /// Packets that the transport considers lost.
@@ -179,6 +217,8 @@ pub trait Recovery {
     fn on_timeout(&mut self) -> Lost;
     /// From now on only packets that were sent before are sent.
     fn stop(&mut self);
+    /// Another message of the connection follows: `packets` packets, full but for the last one, which has `last` bytes.
+    fn extend(&mut self, packets: u64, last: u64);
     /// Bytes in flight.
     fn inflight(&self) -> u64;
     /// Number of packets that are cumulatively acknowledged.

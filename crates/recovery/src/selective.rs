@@ -306,6 +306,10 @@ impl Recovery for Selective {
         self.cut.end_at(self.next);
     }
 
+    fn extend(&mut self, packets: u64, last: u64) {
+        self.cut.extend(packets, last, self.unacknowledged);
+    }
+
     #[inline]
     fn inflight(&self) -> u64 {
         self.inflight
@@ -384,6 +388,12 @@ impl AnyOrder {
         Verdict::Kept
     }
 
+    /// Whether packets after the expected one have arrived.
+    #[must_use]
+    pub const fn has_kept(&self) -> bool {
+        self.count > 0
+    }
+
     /// Whether packet `number` (modulo 2^32) has arrived.
     pub fn contains(&self, number: u32) -> bool {
         let ahead = number.wrapping_sub(self.expected as u32) as i32;
@@ -414,7 +424,7 @@ mod tests {
     use crate::testing::draw;
 
     /// Ten packets: nine of 1054 B and one of 554 B.
-    const CUT: Cut = Cut { packets: 10, full: 1054, last: 554 };
+    const CUT: Cut = Cut::new(10, 1054, 554);
 
     fn flow(repair: Repair, cut: Cut) -> Selective {
         let settings = Settings { repair, repair_delay: Time::from_ps(50), ..Settings::default() };
@@ -515,7 +525,7 @@ mod tests {
 
     #[test]
     fn the_longest_run_of_delayed_packets_by_hand() {
-        let (mut flow, mut receiver) = (flow(Repair::Lazy, Cut { packets: 20, ..CUT }), AnyOrder::NEW);
+        let (mut flow, mut receiver) = (flow(Repair::Lazy, Cut::new(20, 1054, 554)), AnyOrder::NEW);
         flow.counts_delayed = true;
         (0..16).for_each(|at| _ = send(&mut flow, at));
         let mut run = |number| {
@@ -581,7 +591,7 @@ mod tests {
 
     #[test]
     fn the_sender_stays_within_the_receivers_window() {
-        let cut = Cut { packets: u64::MAX, full: 1000, last: 1000 };
+        let cut = Cut::new(u64::MAX, 1000, 1000);
         let start = (1 << 32) - 5;
         let mut flow =
             Selective { unacknowledged: start, next: start, judged: start, ..flow(Repair::Never, cut) };
@@ -602,7 +612,7 @@ mod tests {
 
     #[test]
     fn a_trimmed_copy_is_lost_and_no_other() {
-        let mut flow = flow(Repair::Threshold, Cut { packets: 10, full: 1000, last: 500 });
+        let mut flow = flow(Repair::Threshold, Cut::new(10, 1000, 500));
         (0..5).for_each(|at| _ = send(&mut flow, 100 + at));
         // Packets 3 and 1, in this order; the lower one is sent first, both before new ones.
         assert_eq!(flow.on_trim(3, 103), Some(Lost { bytes: 1000, sent: 103 }));
@@ -628,7 +638,7 @@ mod tests {
             let mut next = |below: u64| random.next().unwrap() % below;
             let packets = 1 + next(300);
             let repair = [Repair::Threshold, Repair::Lazy, Repair::Never][next(3) as usize];
-            let mut flow = flow(repair, Cut { packets, full: 10, last: 7 });
+            let mut flow = flow(repair, Cut::new(packets, 10, 7));
             let (mut receiver, mut arrived, mut known) = (AnyOrder::NEW, vec![false; 300], vec![false; 300]);
             let (mut wire, mut now) = (Vec::new(), 0);
             while !flow.is_done() {

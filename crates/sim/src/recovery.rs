@@ -73,6 +73,9 @@ macro_rules! recoveries {
             pub(crate) fn stop(&mut self) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.stop(),)+ }
             }
+            pub(crate) fn extend(&mut self, packets: u64, last: u64) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.extend(packets, last),)+ }
+            }
             #[inline]
             pub(crate) fn inflight(&self) -> u64 {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.inflight(),)+ }

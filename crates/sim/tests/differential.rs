@@ -25,7 +25,7 @@ use incast_sim::describe::balancing::{self, Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Recovery, Repair, Sample};
+use incast_sim::describe::transport::{AfterIdle, Kind, Recovery, Repair, Sample};
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
@@ -238,6 +238,7 @@ impl Case {
         }
         let algorithms = self.algorithms.iter().map(|(name, low)| chosen(name, *low)).collect();
         let mut sim = simulation(network, algorithms, flows);
+        self.connect(&mut sim);
         sim.switch.buffer = self.buffer;
         sim.switch.reserve = Bytes::new(2_000);
         [sim.switch.ingress_alpha, sim.switch.egress_alpha] = self.alphas;
@@ -270,6 +271,9 @@ impl Case {
         }
         sim.transport.sample = self.sample;
         self.special.apply(&mut sim);
+        if sim.transport.kind != Kind::Window {
+            sim.flows.iter_mut().for_each(|flow| flow.connection = None);
+        }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = self.ack_every;
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
@@ -301,6 +305,28 @@ impl Case {
         sim.stall_after = Time::from_us(2_000);
         sim.threads = self.threads;
         sim
+    }
+
+    /// In every second case, makes flows the messages of one to four connections, each with the ends and the treatment
+    /// of its first flow.
+    fn connect(&self, sim: &mut Simulation) {
+        let seed = mix(self.until_us ^ self.payload << 32);
+        if draw(seed, 0).is_multiple_of(2) {
+            return;
+        }
+        let mut first: [Option<Flow>; 4] = [None; 4];
+        for (flow, item) in sim.flows.iter_mut().zip(1..).filter(|(flow, _)| flow.has_known_end()) {
+            let number = draw(seed, item) % 6;
+            if let Some(first) = first.get_mut(number as usize) {
+                let Flow { size, start, .. } = *flow;
+                let connection = Some(number as u32);
+                *flow = Flow { connection, size, start, ..*first.get_or_insert(*flow) };
+            }
+        }
+        if draw(seed, 1 << 32).is_multiple_of(2) {
+            sim.transport.idle = AfterIdle::Restart;
+            sim.transport.idle_after = Some(Time::from_ns(draw(seed, 1 << 33) % 20_000));
+        }
     }
 }
 

@@ -167,7 +167,7 @@ impl Sender {
             answered: false,
             again_at: now,
             control: None,
-            recovery: Selective::new(Cut { packets, full: packet, last }, &settings),
+            recovery: Selective::new(Cut::new(packets, packet, last), &settings),
             window: 0,
             pace: Pace::new(0, Rate::ZERO),
             rto: Rto::default(),

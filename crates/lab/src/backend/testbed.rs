@@ -19,6 +19,7 @@ use crate::formats::fields::grouped;
 use crate::grammar::write::Out;
 use crate::scenario::{Built, Scenario};
 use crate::topology::Topology;
+use crate::traffic::connections::Connections;
 
 /// The fastest link that one machine carries beside everything else.
 const FASTEST: Rate = Rate::from_mbps(200);
@@ -150,6 +151,7 @@ impl Backend for Testbed {
         "traffic.*.*",
         "traffic.name",
         "traffic.balancing",
+        "traffic.connections",
         "traffic.cc",
         "probe.ports",
         "probe.flows",
@@ -193,6 +195,9 @@ impl Backend for Testbed {
                 "a port of a testbed has one queue, 0"
             }
             "transport.cnp_interval" => "TCP has no congestion notification packets",
+            "transport.idle" | "transport.idle_after" => {
+                "each flow of a testbed is a TCP connection of its own, which is never idle before its end"
+            }
             "transport.nack_interval" => "TCP has no negative acknowledgements",
             "transport.counting" => "the kernel's algorithms count packets with their headers",
             "transport.pacing" => "the kernel paces connections by its own schedule",
@@ -215,6 +220,10 @@ impl Backend for Testbed {
         }
         if !matches!(root.topology, Topology::Star(_) | Topology::Dumbbell(_) | Topology::Graph(_)) {
             return;
+        }
+        for block in root.traffic.iter().filter(|block| block.common.connections == Some(Connections::Pair)) {
+            let message = "each flow of a testbed is a TCP connection of its own";
+            refusals.add(&format!("traffic.{}.connections", block.name()), message);
         }
         check_rates(&root.topology, refusals);
         check_network(&root.topology, &built.simulation, refusals);
@@ -271,6 +280,8 @@ impl Backend for Testbed {
         note(rare, "ports are sampled every millisecond");
         let rare = !probes.flows.is_empty() && probes.flow_interval < SHORTEST_SAMPLE;
         note(rare, "flows are sampled every millisecond");
+        let apart = "each message of a pair of hosts has a TCP connection of its own";
+        note(simulation.flows.iter().any(|flow| flow.connection.is_some()), apart);
         let by_tcp = "losses are repaired by TCP (selective acknowledgements), and not by go-back-n";
         note(simulation.transport.recovery == Recovery::GoBackN, by_tcp);
         found

@@ -16,6 +16,7 @@ use crate::load::Window;
 use crate::problem::{Problem, Problems};
 use crate::run::Job;
 use crate::topology::Fabric;
+use crate::traffic::connections::{self, Connections};
 use crate::traffic::{self, Draft, hosts::World, work};
 
 /// A scenario as the simulator runs it, with the names that results need.
@@ -102,7 +103,8 @@ impl Scenario {
             until: self.root.run.until,
             quickest: change::quickest(&self.root.change),
         };
-        let mut flows = Vec::new();
+        let mut flows: Vec<(bool, Flow)> = Vec::new();
+        let mut connected = 0;
         let (mut operations, mut jobs, mut windows) = (Vec::<Operation>::new(), Vec::new(), Vec::new());
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
             let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
@@ -136,12 +138,21 @@ impl Scenario {
                         queue: block.common.queue,
                         balancing: block.common.balancing.unwrap_or(policy),
                         algorithm: *algorithm,
+                        connection: None,
                         group,
                         counted: counted.as_ref().is_none_or(|counted| counted.contains(&draft.start)),
                     },
                 )
             };
+            let first = flows.len();
             flows.extend(made.flows.into_iter().zip(is_sent).map(described));
+            if block.connections(self.root.transport.kind) == Connections::Pair {
+                let own = flows[first..].iter_mut().map(|(_, flow)| flow);
+                match connections::connect(own, connected, self.root.seed, block.name()) {
+                    Ok(made) => connected += made,
+                    Err(fault) => reading.fault(&format!("traffic.{}", block.name()), fault),
+                }
+            }
         }
         if jobs.len() > usize::from(u16::MAX) {
             let message = format!("has {} jobs; at most {} are possible", jobs.len(), u16::MAX);

@@ -7,6 +7,7 @@
 mod all_to_all;
 mod chakra_trace;
 mod closed_loop;
+pub(crate) mod connections;
 mod file_requests;
 mod flow_table;
 mod flows;
@@ -37,6 +38,7 @@ use incast_sim::describe::balancing::Balancing;
 use crate::cc::Cc;
 use crate::grammar::reading::TableReader;
 use crate::grammar::section::{Entry, KeyInfo, Section, kinds, section};
+use connections::Connections;
 use placed::Placed;
 use work::Made;
 
@@ -93,6 +95,10 @@ section! {
         /// Policy by which the packets of its flows are spread over equal paths, instead of the scenario's
         /// policy.
         balancing: Option<Balancing> = None,
+        /// Flows that share a connection, and with it a path, an order and a congestion state; by default "pair" over
+        /// the window transport for ring-allreduce, all-to-all, parameter-server, hsdp, goal-file and chakra-trace, and
+        /// "flow" for the others.
+        connections: Option<Connections> = None,
         /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
     }

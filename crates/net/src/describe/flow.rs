@@ -26,6 +26,9 @@ pub struct Flow {
     pub algorithm: u16,
     /// Policy by which its packets are spread over equal paths.
     pub balancing: Balancing,
+    /// Its connection, by number from 0: flows of one connection are its messages and share what names their path
+    /// and their treatment, their `key` included. `None`: it has a path and a state of its own.
+    pub connection: Option<u32>,
     /// A label for the caller: the traffic block of the flow.
     pub group: u16,
     /// Whether it counts: the run lasts until all such flows are done. The others only make load.
@@ -46,6 +49,7 @@ impl Flow {
             queue: 0,
             algorithm: 0,
             balancing: Balancing::default(),
+            connection: None,
             group: 0,
             counted: true,
         }
@@ -55,6 +59,20 @@ impl Flow {
     #[must_use]
     pub fn has_known_end(&self) -> bool {
         self.size != Bytes::UNLIMITED && self.stop == Time::NEVER
+    }
+
+    /// Says what a flow may not differ in from another one of the same connection, if it does.
+    #[must_use]
+    pub fn differs_from(&self, other: &Self) -> Option<&'static str> {
+        let differences = [
+            ("source", self.source != other.source),
+            ("destination", self.destination != other.destination),
+            ("key", self.key != other.key),
+            ("queue", self.queue != other.queue),
+            ("algorithm", self.algorithm != other.algorithm),
+            ("balancing", self.balancing != other.balancing),
+        ];
+        differences.into_iter().find_map(|(name, differs)| differs.then_some(name))
     }
 
     /// Whether it lasts until the end of the run: it has neither a size nor a stop time.

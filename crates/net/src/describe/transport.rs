@@ -110,6 +110,14 @@ named! {
     }
 }
 
+named! {
+    /// The congestion state of a connection that has nothing to send and nothing in flight.
+    pub enum AfterIdle {
+        "keep" => Keep: "stays as it is, and its timers run on",
+        "restart" => Restart: "is that of a new flow after idle_after without a packet",
+    }
+}
+
 pub use incast_recovery::Repair;
 
 impl Named for Repair {
@@ -188,6 +196,10 @@ pub struct Transport {
     /// Retransmission timeout: if the cumulative acknowledgement does not advance for this long, everything
     /// unacknowledged is retransmitted. Doubles with each consecutive expiry, up to 64 times this.
     pub rto: Time,
+    /// The congestion state of a connection that was idle.
+    pub idle: AfterIdle,
+    /// With [`AfterIdle::Restart`]: the time since the last packet beyond which that holds; `None`: `rto`.
+    pub idle_after: Option<Time>,
     /// Settings of [`Kind::Ndp`].
     pub ndp: Ndp,
     /// Settings of [`Kind::Homa`].
@@ -218,6 +230,8 @@ impl Default for Transport {
             cnp_interval: Time::from_us(50),
             nack_interval: Time::from_us(500),
             rto: Time::from_ms(10),
+            idle: AfterIdle::Keep,
+            idle_after: None,
             ndp: Ndp::default(),
             homa: Homa::default(),
         }
@@ -225,6 +239,16 @@ impl Default for Transport {
 }
 
 impl Transport {
+    /// The longest time without a packet after which a connection still has its congestion state;
+    /// [`Time::NEVER`]: it always has.
+    #[must_use]
+    pub fn idle_limit(&self) -> Time {
+        match self.idle {
+            AfterIdle::Keep => Time::NEVER,
+            AfterIdle::Restart => self.idle_after.unwrap_or(self.rto),
+        }
+    }
+
     /// The shortest time after which a host sends something again that was not answered, with its key; `None` if it
     /// never does.
     #[must_use]

@@ -62,6 +62,10 @@ impl Recovery for ResendOldest {
         self.cut.end_at(self.position());
     }
 
+    fn extend(&mut self, packets: u64, last: u64) {
+        self.cut.extend(packets, last, self.oldest);
+    }
+
     fn inflight(&self) -> u64 {
         if self.in_flight { self.cut.bytes(self.oldest, self.oldest + 1) } else { 0 }
     }

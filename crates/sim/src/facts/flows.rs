@@ -10,7 +10,7 @@ use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
 use incast_net::describe::impairments::Share;
 use incast_net::describe::network::{NodeId, Out, PortId};
-use incast_net::describe::transport::{BaseRtt, Counting, Transport};
+use incast_net::describe::transport::{BaseRtt, Counting, Kind, Transport};
 use incast_net::packet::{flag, without_entropy};
 use incast_net::record::FlowRecord;
 use incast_net::routing::route::{Sizes, describe_path, ideal_arrival, one_way};
@@ -99,6 +99,8 @@ pub(crate) struct FlowFacts<'a> {
     /// The paths of flows that are spread, if they never change.
     spreads: BTreeMap<Ways, Spread>,
     sizes: Vec<Sizes>,
+    /// Number of flows of each connection.
+    connections: Vec<u32>,
     /// Base RTT of the path that each algorithm sees; `None`: the flow's own.
     base_rtts: Vec<Option<Time>>,
     /// Error of the base RTT that algorithms are given.
@@ -144,7 +146,6 @@ impl<'a> FlowFacts<'a> {
             flows: &simulation.flows,
             counted: simulation.flows.iter().filter(|flow| flow.counted).count() as u64,
             algorithms,
-            transport,
             balancing: simulation.balancing,
             seed: simulation.seed,
             fabric,
@@ -152,6 +153,8 @@ impl<'a> FlowFacts<'a> {
             ending: Ending::default(),
             spreads: BTreeMap::new(),
             sizes,
+            connections: connections(&simulation.flows, transport.kind)?,
+            transport,
             base_rtts,
             base_rtt_error: simulation.impairments.base_rtt_error,
             plain,
@@ -200,6 +203,14 @@ impl<'a> FlowFacts<'a> {
         self.fabric.paths.hashes(flow, &self.flows[flow as usize])
     }
 
+    /// Returns the connection of a flow and its number of messages; `None` if the flow is alone in it, which changes
+    /// nothing, or has none.
+    pub(crate) fn connection(&self, flow: u32) -> Option<(u32, u32)> {
+        let number = self.flows[flow as usize].connection?;
+        let messages = self.connections.get(number as usize).copied()?;
+        (messages > 1).then_some((number, messages))
+    }
+
     /// Returns the number of packets of a flow; [`u64::MAX`] if it has no end.
     pub(crate) fn packets(&self, flow: u32) -> u64 {
         let flow = &self.flows[flow as usize];
@@ -209,10 +220,11 @@ impl<'a> FlowFacts<'a> {
         flow.size.get().div_ceil(self.sizes(flow.algorithm).payload)
     }
 
-    /// Position in a flow of the first payload byte of packet `number` (modulo 2^32).
+    /// Position in a flow, or in its connection, of the first payload byte of packet `number` (modulo 2^32).
     pub(crate) fn position(&self, flow: u32, number: u32) -> u64 {
-        let flow = &self.flows[flow as usize];
-        (u64::from(number) * self.sizes(flow.algorithm).payload).min(flow.size.get())
+        let Flow { algorithm, size, .. } = self.flows[flow as usize];
+        let position = u64::from(number) * self.sizes(algorithm).payload;
+        if self.connection(flow).is_some() { position } else { position.min(size.get()) }
     }
 
     /// The links that a flow takes at its start, there and back.
@@ -310,6 +322,36 @@ impl<'a> FlowFacts<'a> {
         }
         self.spreads = spreads;
     }
+}
+
+/// Returns the number of flows of each connection.
+///
+/// # Errors
+/// When flows cannot be messages of one connection: what to say.
+fn connections(flows: &[Flow], kind: Kind) -> Result<Vec<u32>, String> {
+    let mut messages = Vec::new();
+    let mut first: Vec<Option<&Flow>> = Vec::new();
+    for (index, flow) in flows.iter().enumerate() {
+        let Some(number) = flow.connection.map(|number| number as usize) else { continue };
+        if number >= flows.len() {
+            return Err(format!("flow {index} names connection {number}, more than there are flows"));
+        }
+        if kind != Kind::Window {
+            return Err(format!("flow {index} has a connection, which only the window transport has"));
+        }
+        if !flow.has_known_end() {
+            return Err(format!("flow {index} has a connection, and so needs a size and no stop time"));
+        }
+        if messages.len() <= number {
+            messages.resize(number + 1, 0);
+            first.resize(number + 1, None);
+        }
+        if let Some(difference) = first[number].get_or_insert(flow).differs_from(flow) {
+            return Err(format!("flow {index} has another {difference} than others of connection {number}"));
+        }
+        messages[number] += 1;
+    }
+    Ok(messages)
 }
 
 /// Sizes of packets whose headers grow by this much.

@@ -15,7 +15,7 @@ use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
 use crate::topology::{Fabric, Topology};
-use crate::traffic::{Block, Reach, Setting, hosts::World};
+use crate::traffic::{Block, Reach, Setting, connections::Connections, hosts::World};
 
 const UNCONTROLLED: &str =
     "has no effect: the transport (transport.kind) has no congestion control at the sender";
@@ -49,6 +49,13 @@ impl Effect for Vec<Block> {
                     name_of(kind)
                 );
                 reading.wrong_key(&format!("traffic.{}.cc", block.name()), message);
+            }
+            if kind != Kind::Window && block.connections(kind) == Connections::Pair {
+                let message = format!(
+                    "must be \"flow\": transport.kind = \"{}\" keeps no state from one message to the next",
+                    name_of(kind)
+                );
+                reading.wrong_key(&format!("traffic.{}.connections", block.name()), message);
             }
         }
         if self.is_empty() {

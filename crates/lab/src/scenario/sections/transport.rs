@@ -3,7 +3,7 @@
 use incast_cc::Fixed;
 use incast_sim::describe::Named;
 use incast_sim::describe::transport::{
-    BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
+    AfterIdle, BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
 };
 use incast_units::{Bytes, Time};
 
@@ -14,7 +14,9 @@ use crate::grammar::setting::{Bound, Setting, Shape};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::fault;
+use crate::traffic::{Block, connections::Connections};
 
+choice!(AfterIdle);
 choice!(Kind);
 choice!(Recovery);
 choice!(Repair);
@@ -102,6 +104,11 @@ section! {
         nack_interval: Time; Bound::Positive => "HPCC's public artifact",
         /// Retransmission timeout, from the last advance of the cumulative acknowledgement; doubles with each consecutive expiry, up to 64 times this.
         rto: Time; Bound::Positive => "OSCAR's public artifact",
+        /// The congestion state of a connection (traffic.connections) that has nothing to send and nothing in flight.
+        idle: AfterIdle => "chosen here: network cards keep it with the queue pair; restart: RFC 5681, section 4.1",
+        /// With idle = "restart": a message that starts longer than this after the connection's last packet finds the
+        /// state of a new flow; by default rto.
+        idle_after: Option<Time>; Bound::Positive => "RFC 5681, section 4.1: the retransmission timeout",
         /// Settings of kind = "ndp".
         ndp: Ndp,
         /// Settings of kind = "homa".
@@ -122,7 +129,7 @@ section! {
 }
 
 /// Keys of the window transport alone.
-const OF_WINDOWS: [&str; 14] = [
+const OF_WINDOWS: [&str; 16] = [
     "recovery",
     "repair",
     "repair_threshold",
@@ -137,6 +144,8 @@ const OF_WINDOWS: [&str; 14] = [
     "cnp_interval",
     "nack_interval",
     "rto",
+    "idle",
+    "idle_after",
 ];
 
 /// The name of a transport.
@@ -145,7 +154,7 @@ pub(crate) fn name_of(kind: Kind) -> &'static str {
 }
 
 impl Effect for Transport {
-    fn idle(&self, _: &Sections<'_>, idle: &mut Idle) {
+    fn idle(&self, sections: &Sections<'_>, idle: &mut Idle) {
         if self.kind != Kind::Homa {
             idle.add("transport.homa", "has no effect: transport.kind is not \"homa\"");
         }
@@ -162,6 +171,13 @@ impl Effect for Transport {
             let reason = format!("has no effect: transport.kind is \"{}\"", name_of(self.kind));
             OF_WINDOWS.iter().for_each(|key| idle.add(&format!("transport.{key}"), &reason));
             return;
+        }
+        let connects = |block: &Block| block.connections(self.kind) == Connections::Pair;
+        if !sections.traffic.iter().any(connects) {
+            let reason = "has no effect: no traffic block has connections = \"pair\"";
+            ["transport.idle", "transport.idle_after"].iter().for_each(|key| idle.add(key, reason));
+        } else if self.idle != AfterIdle::Restart {
+            idle.add("transport.idle_after", "has no effect: transport.idle is not \"restart\"");
         }
         if self.recovery != Recovery::Selective {
             let reason = "has no effect: transport.recovery is not \"selective\"";

@@ -4,7 +4,7 @@
 //! number as seed; the next hop is its remainder modulo the number of equal-cost ports. Node `i` has the
 //! address 11.(i / 256).(i mod 256).1. Data packets go to port 100 and come from port 10 000 for the first
 //! flow between two hosts, 10 001 for the second, and so on in the order of their numbers; acknowledgements
-//! have addresses and ports exchanged.
+//! have addresses and ports exchanged. All flows of a connection have the ports of the first one.
 //!
 //! Nodes have the numbers that they have here, hosts first: the same as in topology files that number
 //! the hosts first. The order of next hops there cannot be repeated: it follows from a breadth-first search
@@ -53,10 +53,18 @@ pub(super) fn names(index: u32) -> (u32, u32) {
 /// The tuples of all flows, two for each. `flows` are in the order of their numbers.
 pub(super) fn tuples(flows: &[Flow]) -> Arc<[Tuple]> {
     let mut between: HashMap<(u32, u32), u32> = HashMap::new();
-    let both = flows.iter().flat_map(|flow| {
+    let mut ports: HashMap<u32, u32> = HashMap::new();
+    let mut next = |flow: &Flow| {
         let count = between.entry((flow.source, flow.destination)).or_default();
         let port = (FIRST_SOURCE_PORT + *count) & 0xffff;
         *count += 1;
+        port
+    };
+    let both = flows.iter().flat_map(|flow| {
+        let port = match flow.connection {
+            Some(connection) => *ports.entry(connection).or_insert_with(|| next(flow)),
+            None => next(flow),
+        };
         let (source, destination) = (address(flow.source), address(flow.destination));
         [
             [source, destination, port | DESTINATION_PORT << 16],
@@ -105,5 +113,10 @@ mod tests {
         assert_eq!(tuples[2][2], 10_000 | 100 << 16);
         assert_eq!(tuples[4], [0x0b00_0101, 0x0b00_0201, 10_001 | 100 << 16]);
         assert_eq!(names(2), (4, 5));
+        // The second and the fourth flow are messages of one connection; the third comes from the port after it.
+        let of = |connection| Flow { connection, ..flow(1, 2) };
+        let tuples = super::tuples(&[of(None), of(Some(7)), of(None), of(Some(7))]);
+        let ports: Vec<u32> = tuples.iter().step_by(2).map(|tuple| tuple[2] & 0xffff).collect();
+        assert_eq!(ports, [10_000, 10_001, 10_002, 10_001]);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Explained {
     pub(crate) marked: bool,
 }
 
-/// A position in a flow.
+/// A position in a flow, or in its connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sequence {
     /// In bytes of payload.

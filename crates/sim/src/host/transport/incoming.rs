@@ -11,9 +11,9 @@ pub(super) struct Incoming {
     pub(super) flow: u32,
     /// The sender's index of it.
     pub(super) peer: u32,
-    /// Position of its state while it arrives; [`NOWHERE`] before and after.
+    /// Position of its state while it arrives, or from then on of its connection; [`NOWHERE`] before and after.
     pub(super) place: u32,
-    /// Time at which the last byte arrived; [`u64::MAX`] before. (ps)
+    /// Time at which the last byte arrived; [`u64::MAX`] before, and for a message of a connection. (ps)
     pub(super) completed: u64,
 }
 

@@ -101,7 +101,7 @@ impl Sender {
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             origin: Origin::new(flow.source, index),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
-            packets_known: Selective::new(Cut { packets, full, last }, &settings),
+            packets_known: Selective::new(Cut::new(packets, full, last), &settings),
             size,
             credit: u64::from(facts.transport.ndp.first_window).min(packets),
             pulled: 0,

@@ -1,9 +1,12 @@
 //! The window transport: bytes in flight are limited by a window and packets are paced by a rate, both set
 //! by congestion control at the sender; the receiver acknowledges.
 
+mod connection;
 mod history;
 mod receiver;
 mod sender;
+
+use std::collections::BTreeMap;
 
 use incast_cc::IntStack;
 use incast_cc::params::Value;
@@ -14,6 +17,7 @@ use incast_net::packet::{IntRecords, Kind, Packet, flag, unpack_int};
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::Time;
 
+use connection::Message;
 use receiver::Receivers;
 use sender::{Sender, State};
 
@@ -32,6 +36,8 @@ pub(crate) struct Window {
     free: Vec<u32>,
     /// Position of each flow among the senders while it is active, by its index.
     places: Vec<u32>,
+    /// Position of the sender of each connection that has begun and has messages left, by its number.
+    connections: BTreeMap<u32, u32>,
     /// The congestion control of the flows of each algorithm, made when the first of them starts.
     controllers: Vec<Option<Box<dyn Controllers>>>,
     receivers: Receivers,
@@ -86,21 +92,96 @@ impl Window {
         }
     }
 
-    /// A flow is done: records it and frees its position.
+    /// A flow is done, or the first messages of a connection are: records them. Frees the position after the last
+    /// one.
     fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: Time, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
-        if sender.state == State::Ready {
-            // Its place may be taken by another flow before its turn comes.
-            cx.nics[usize::from(sender.port)].remove(sender.queue, place);
+        if sender.connection.is_some() {
+            return self.finish_messages(now, place, delivered, cx);
         }
+        self.places[sender.message.index as usize] = NOT_UNDER_WAY;
+        let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
+        self.release(place, cx);
+        cx.finished(now, record);
+    }
+
+    /// The first messages of a connection are done.
+    #[inline(never)]
+    fn finish_messages<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        delivered: Time,
+        cx: &mut Context<'_, E>,
+    ) {
+        let sender = &mut self.senders[place as usize];
+        let more = loop {
+            cx.finished(now, sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts));
+            match sender.advance() {
+                Some(true) => {}
+                Some(false) => break true,
+                None => break false,
+            }
+        };
+        if more {
+            // Without this its turn or its time would come for nothing.
+            if sender.is_idle() {
+                sender.pause(place, cx);
+            }
+            return self.wake(now, place, cx);
+        }
+        if let Some(connection) = &sender.connection {
+            self.connections.remove(&connection.number);
+            for index in connection.started() {
+                self.places[*index as usize] = NOT_UNDER_WAY;
+            }
+        }
+        self.release(place, cx);
+    }
+
+    /// A sender has nothing left to do: frees its position.
+    fn release<E: Effects>(&mut self, place: u32, cx: &mut Context<'_, E>) {
+        let sender = &mut self.senders[place as usize];
+        sender.pause(place, cx);
         sender.state = State::Done;
-        let record = sender.record(Time::from_ps(now), delivered, cx.facts);
         if let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] {
             controllers.end(sender.controller);
         }
-        self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
-        cx.finished(now, record);
+    }
+
+    /// Another message of a connection starts, whose sender is at `place`.
+    fn continue_connection<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        index: u32,
+        step: Step,
+        cx: &mut Context<'_, E>,
+    ) {
+        let facts = cx.facts;
+        let sender = &mut self.senders[place as usize];
+        let idle = sender.add(now, index, step, facts);
+        self.note_place(index, place);
+        let sender = &mut self.senders[place as usize];
+        let limit = facts.transport.idle_limit().ps();
+        if idle.is_some_and(|idle| idle > limit)
+            && let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)]
+        {
+            controllers.end(sender.controller);
+            let start = Time::from_ps(now);
+            let controller = controllers.start(&facts.path_info(step.flow, start), start);
+            sender.begin(now, place, controller, facts, cx.effects);
+        }
+        self.wake(now, place, cx);
+    }
+
+    /// Notes the position of the sender of the flow with this index.
+    fn note_place(&mut self, index: u32, place: u32) {
+        if self.places.len() <= index as usize {
+            self.places.resize(index as usize + 1, NOT_UNDER_WAY);
+        }
+        self.places[index as usize] = place;
     }
 
     fn acknowledged<E: Effects>(
@@ -150,6 +231,7 @@ impl Transport for Window {
             senders: Vec::new(),
             free: Vec::new(),
             places: Vec::new(),
+            connections: BTreeMap::new(),
             controllers: Vec::new(),
             receivers: Receivers::new(facts),
             stack: IntStack::EMPTY,
@@ -161,6 +243,10 @@ impl Transport for Window {
     }
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
+        let connection = cx.facts.connection(step.flow).map(|(number, _)| number);
+        if let Some(place) = connection.and_then(|number| self.connections.get(&number)) {
+            return self.continue_connection(now, *place, index, step, cx);
+        }
         let mut sender = Sender::new(now, index, step, cx);
         let place = self.free.pop().unwrap_or(self.senders.len() as u32);
         let algorithm = usize::from(sender.algorithm);
@@ -180,10 +266,10 @@ impl Transport for Window {
         } else {
             self.senders.push(sender);
         }
-        if self.places.len() <= index as usize {
-            self.places.resize(index as usize + 1, NOT_UNDER_WAY);
+        self.note_place(index, place);
+        if let Some(number) = connection {
+            self.connections.insert(number, place);
         }
-        self.places[index as usize] = place;
         self.wake(now, place, cx);
     }
 
@@ -301,7 +387,9 @@ impl Transport for Window {
         for (sender, place) in self.under_way() {
             let controllers = self.controllers[usize::from(sender.algorithm)].as_deref();
             let is_paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
-            see(&View { sender, controllers, is_paused, facts });
+            for message in sender.messages() {
+                see(&View { sender, message, controllers, is_paused, facts });
+            }
         }
     }
 }
@@ -309,6 +397,7 @@ impl Transport for Window {
 /// The view of one flow.
 struct View<'a> {
     sender: &'a Sender,
+    message: &'a Message,
     controllers: Option<&'a dyn Controllers>,
     is_paused: bool,
     facts: &'a FlowFacts<'a>,
@@ -316,15 +405,15 @@ struct View<'a> {
 
 impl FlowView for View<'_> {
     fn flow(&self) -> u32 {
-        self.sender.flow
+        self.message.flow
     }
 
     fn record(&self) -> FlowRecord {
-        self.sender.record(Time::NEVER, Time::NEVER, self.facts)
+        self.sender.record(self.message, Time::NEVER, Time::NEVER, self.facts)
     }
 
     fn sample(&self, time: Time) -> FlowSample {
-        self.sender.sample(time, self.facts)
+        self.sender.sample(self.message, time, self.facts)
     }
 
     fn internals(&self) -> Vec<(u16, Value)> {
@@ -332,6 +421,6 @@ impl FlowView for View<'_> {
     }
 
     fn waits_for(&self) -> String {
-        self.sender.waits_for(self.is_paused, self.facts)
+        self.sender.waits_for(self.message, self.is_paused, self.facts)
     }
 }

@@ -1,5 +1,7 @@
 //! The receiving side of the flows to one host: in-order delivery, acknowledgements, NACKs and CNPs.
 
+use std::collections::BTreeMap;
+
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
 use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
@@ -20,6 +22,8 @@ pub(super) struct Receivers {
     /// State of the flows that have begun to arrive and have not yet arrived completely.
     states: Vec<State>,
     free: Vec<u32>,
+    /// Position of the state of each connection that has begun to arrive, by its number.
+    connections: BTreeMap<u32, u32>,
     open: OpenFlows,
 }
 
@@ -55,10 +59,16 @@ impl Order {
     }
 }
 
-/// The receiving side of one flow while it arrives.
+/// The messages of a connection whose last packets have arrived before others: one past that packet, and the index
+/// of the message.
+type Waiting = BTreeMap<u64, u32>;
+
+/// The receiving side of one flow while it arrives, or of one connection.
 #[derive(Debug)]
 struct State {
     order: Order,
+    /// Of a connection.
+    waiting: Option<Box<Waiting>>,
     control: Rules,
     /// Whether it counts among the open flows.
     open: bool,
@@ -80,6 +90,7 @@ impl Receivers {
             incoming: Vec::new(),
             states: Vec::new(),
             free: Vec::new(),
+            connections: BTreeMap::new(),
             open: OpenFlows::default(),
         }
     }
@@ -108,10 +119,21 @@ impl Receivers {
         let state = &mut self.states[place as usize];
         let verdict = state.order.take(now, data.number, cx.facts);
         let progress = state.order.progress(data.number);
-        let last = match verdict {
-            Verdict::Next => packet.is(flag::LAST),
-            Verdict::Fills => progress.0 == cx.facts.packets(incoming.flow),
-            Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
+        let last = match (verdict, &mut state.waiting) {
+            (Verdict::Next | Verdict::Fills | Verdict::Kept, Some(waiting)) => {
+                // Numbers travel modulo 2^32.
+                let ahead = data.number.wrapping_sub(progress.0 as u32) as i32;
+                if packet.is(flag::LAST) {
+                    waiting.insert(progress.0.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
+                }
+                if !std::mem::replace(&mut state.open, true) {
+                    self.open.open();
+                }
+                waiting.first_key_value().is_some_and(|(end, _)| *end <= progress.0)
+            }
+            (Verdict::Next, None) => packet.is(flag::LAST),
+            (Verdict::Fills, None) => progress.0 == cx.facts.packets(incoming.flow),
+            (Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. }, _) => false,
         };
         let arrival = Arrival {
             now: Time::from_ps(now),
@@ -132,13 +154,17 @@ impl Receivers {
             let tally = cx.effects.tally();
             tally.counts.progress = tally.counts.progress.max(now);
         }
-        if last {
+        let is_message = state.waiting.is_some();
+        if last && is_message {
+            self.end_messages(now, place, progress.0, cx);
+        } else if last {
             self.incoming[data.slot as usize].completed = now;
             if std::mem::replace(&mut state.open, false) {
                 self.open.close();
             }
             cx.arrived(now, incoming.flow);
         }
+        let state = &mut self.states[place as usize];
         if response.notify {
             let cnp = congestion_notification(&incoming, state.hash, cx.facts);
             send_back(now, cnp, int, cx);
@@ -157,7 +183,7 @@ impl Receivers {
         };
         state.held = None;
         self.reply(now, ack, &echo, int, cx);
-        if last {
+        if last && !is_message {
             self.end(data.slot);
         }
     }
@@ -192,9 +218,15 @@ impl Receivers {
     /// The first packet of a flow has arrived: allocates its state.
     fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> u32 {
         let incoming = &mut self.incoming[slot as usize];
+        let connection = cx.facts.connection(incoming.flow).map(|(number, _)| number);
+        if let Some(place) = connection.and_then(|number| self.connections.get(&number)) {
+            incoming.place = *place;
+            return *place;
+        }
         let flow = &cx.facts.flows[incoming.flow as usize];
         let state = State {
             order: Order::new(cx.facts),
+            waiting: connection.map(|_| Box::default()),
             control: Rules::NEW,
             open: true,
             hash: cx.facts.hashes(incoming.flow).1,
@@ -207,12 +239,29 @@ impl Receivers {
             self.states.push(state);
         }
         incoming.place = place;
+        if let Some(number) = connection {
+            self.connections.insert(number, place);
+        }
         self.open.open();
         if flow.stop != Time::NEVER {
             // Nothing in the packets says that a flow has stopped; it counts as open until then.
             cx.effects.schedule(Event::new(flow.stop.ps(), rank::RECEIVER, slot));
         }
         place
+    }
+
+    /// The messages of a connection that end before packet `expected` have arrived.
+    #[inline(never)]
+    fn end_messages<E: Effects>(&mut self, now: u64, place: u32, expected: u64, cx: &mut Context<'_, E>) {
+        let state = &mut self.states[place as usize];
+        let Some(waiting) = &mut state.waiting else { return };
+        while let Some(message) = waiting.first_entry().filter(|message| *message.key() <= expected) {
+            cx.arrived(now, self.incoming[message.remove() as usize].flow);
+        }
+        let begun = matches!(&state.order, Order::Any(order) if order.has_kept());
+        if !begun && std::mem::replace(&mut state.open, false) {
+            self.open.close();
+        }
     }
 
     /// A flow has arrived completely.

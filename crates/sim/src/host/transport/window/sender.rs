@@ -1,4 +1,4 @@
-//! The sending side of one flow: its window, pacing and timers.
+//! The sending side of one flow, or of the messages of one connection: its window, pacing and timers.
 
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_engine::event::{Effects, Event};
@@ -8,6 +8,8 @@ use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
 use incast_net::packet::{Data, Kind, Origin, Packet, flag};
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
+
+use super::connection::{Connection, Message};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
@@ -37,7 +39,7 @@ pub(super) enum State {
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
 
-/// The sending side of one flow.
+/// The sending side of one flow or one connection.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) state: State,
@@ -45,26 +47,23 @@ pub(super) struct Sender {
     backoff: u8,
     pub(super) port: PortId,
     pub(super) algorithm: u16,
-    pub(super) flow: u32,
-    /// Index among the host's flows.
-    pub(super) index: u32,
-    /// The receiver's index of the flow.
-    peer: u32,
+    /// The flow, or of a connection the first message that is not done.
+    pub(super) message: Message,
+    /// The rest of its connection, if it has one.
+    pub(super) connection: Option<Box<Connection>>,
     destination: u32,
     hash: u32,
     /// Bits of its packets' flags about load balancing.
     policy_flags: u8,
-    origin: Origin,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
-    timeouts: u32,
     /// Index of its congestion control among the controllers of its algorithm.
     pub(super) controller: u32,
     recovery: AnyRecovery,
-    /// Payload to send.
-    size: u64,
+    /// One past the last position in bytes that it may reach.
+    limit: u64,
     window: u64,
     rate: Rate,
     /// Time between two full packets at `rate`. (ps)
@@ -74,6 +73,8 @@ pub(super) struct Sender {
     /// Time from which that is counted: the time between two packets before it. (ps)
     paced_from: u64,
     last_size: u64,
+    /// Time at which the last packet was sent. (ps)
+    last_sent: u64,
     /// Time of the valid pending [`rank::PACED`].
     paced_at: u64,
     /// Time at which the retransmission timer expires, and time of the valid pending
@@ -83,11 +84,7 @@ pub(super) struct Sender {
     /// Deadline of the congestion control, and time of the valid pending [`rank::CONTROL`].
     deadline: u64,
     control_event: u64,
-    start: u64,
     last_rtt: u64,
-    packets: u64,
-    resent: u64,
-    marked: u64,
 }
 
 impl Sender {
@@ -96,15 +93,10 @@ impl Sender {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
-        let sizes = facts.sizes(flow.algorithm);
-        let size = flow.size.get();
-        let packets = if flow.size == Bytes::UNLIMITED { u64::MAX } else { size.div_ceil(sizes.payload) };
-        let full = sizes.counted(sizes.payload);
-        let last = match size % sizes.payload {
-            _ if packets == u64::MAX => full,
-            0 => full,
-            rest => sizes.counted(rest),
-        };
+        let (message, cut) = message(now, index, step, 0, facts);
+        let connection =
+            facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, index));
+        let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
@@ -116,36 +108,71 @@ impl Sender {
             backoff: 0,
             port: cx.nic_for(flow.destination, hash),
             algorithm: flow.algorithm,
-            flow: step.flow,
-            index,
-            peer: step.peer,
+            message,
+            connection,
             destination: flow.destination,
             hash,
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
-            origin: Origin::new(flow.source, index),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             history: History::new(transport),
-            timeouts: 0,
             controller: 0,
-            recovery: AnyRecovery::new(transport.recovery, Cut { packets, full, last }, &settings),
-            size,
+            recovery: AnyRecovery::new(transport.recovery, cut, &settings),
+            limit,
             window: 0,
             rate: Rate::ZERO,
             gap: 0,
             next_at: now,
             paced_from: now,
             last_size: 0,
+            last_sent: now,
             paced_at: NEVER,
             retransmit_at: NEVER,
             retransmit_event: NEVER,
             deadline: NEVER,
             control_event: NEVER,
-            start: now,
             last_rtt: 0,
-            packets: 0,
-            resent: 0,
-            marked: 0,
         }
+    }
+
+    /// Another message of its connection starts. Returns for how long the connection had nothing to send and nothing
+    /// in flight, counted from its last packet, if it has ended such a pause. (ps)
+    pub(super) fn add(&mut self, now: u64, index: u32, step: Step, facts: &FlowFacts) -> Option<u64> {
+        let connection = self.connection.as_deref_mut()?;
+        let last = connection.later().last().unwrap_or(&self.message);
+        let (message, cut) = message(now, index, step, last.end, facts);
+        self.recovery.extend(cut.packets, cut.last);
+        self.message = connection.add(message)?;
+        Some(now - self.last_sent)
+    }
+
+    /// The messages that are not done.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Message> {
+        let connection = self.connection.as_deref();
+        let first = connection.is_none_or(|connection| !connection.is_idle).then_some(&self.message);
+        first.into_iter().chain(connection.into_iter().flat_map(Connection::later))
+    }
+
+    /// Whether the first of its messages is done.
+    fn has_ended(&self) -> bool {
+        match &self.connection {
+            None => self.recovery.is_done(),
+            Some(connection) => !connection.is_idle && self.recovery.acknowledged() >= self.message.end,
+        }
+    }
+
+    /// The first of its messages is done. Returns whether the next one is, too; `None` after the last of all.
+    pub(super) fn advance(&mut self) -> Option<bool> {
+        let connection = self.connection.as_deref_mut()?;
+        if let Some(next) = connection.advance() {
+            self.message = next;
+        }
+        let is_done = connection.is_done();
+        (!is_done).then(|| self.has_ended())
+    }
+
+    /// Whether it waits for the next message of its connection.
+    pub(super) fn is_idle(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.is_idle)
     }
 
     /// The network card of its packets, by the current routes.
@@ -168,8 +195,8 @@ impl Sender {
 
     /// The event at which it stops sending new data, if it has a stop time.
     pub(super) fn stop_event(&self, facts: &FlowFacts) -> Option<Event> {
-        let stop = facts.flows[self.flow as usize].stop;
-        (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.index))
+        let stop = facts.flows[self.message.flow as usize].stop;
+        (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.message.index))
     }
 
     /// Whether it has something to send and room in its window. One packet may always be in flight.
@@ -191,11 +218,16 @@ impl Sender {
     ) -> Option<Packet> {
         let number = self.recovery.next()?;
         let sizes = facts.sizes(self.algorithm);
+        let message = match &mut self.connection {
+            Some(connection) if number >= self.message.end => connection.with_packet(number)?,
+            _ => &mut self.message,
+        };
+        let (peer, origin) = (message.peer, message.origin);
         let sequence = number * sizes.payload;
-        let payload = sizes.payload.min(self.size - sequence);
+        let payload = sizes.payload.min(message.limit - sequence);
         let size = sizes.data(payload);
         let mut flags = facts.flags(self.algorithm) | self.policy_flags;
-        if sequence + payload == self.size {
+        if sequence + payload == message.limit {
             flags |= flag::LAST;
         }
         let counted = sizes.counted(payload);
@@ -208,8 +240,9 @@ impl Sender {
         if let Some(history) = &mut self.history {
             history.on_sent(number, self.recovery.acknowledged(), record);
         }
-        self.resent += u64::from(self.recovery.on_sent(record));
-        self.packets += 1;
+        message.resent += u64::from(self.recovery.on_sent(record));
+        message.packets += 1;
+        self.last_sent = now;
         self.paced_from = match facts.transport.pacing {
             Pacing::Restart => now,
             Pacing::Keep => self.next_at.clamp(now.saturating_sub(self.gap), now),
@@ -223,7 +256,7 @@ impl Sender {
         let data = Data {
             sequence,
             sent: now,
-            slot: self.peer,
+            slot: peer,
             inflight: narrow,
             number: number as u32,
             payload: payload as u16,
@@ -235,12 +268,12 @@ impl Sender {
             size: size as u16,
             queue: self.queue,
             flags,
-            body: data.body().from(self.origin),
+            body: data.body().from(origin),
             ..Packet::blank(Kind::Data)
         })
     }
 
-    /// An acknowledgement or a NACK has arrived. Returns whether the flow is done.
+    /// An acknowledgement or a NACK has arrived. Returns whether the flow, or the first message, is done.
     #[inline]
     pub(super) fn acknowledged<E: Effects>(
         &mut self,
@@ -256,7 +289,7 @@ impl Sender {
         if let Some(entropies) = &mut self.entropies {
             let good = body.marked == 0 && packet.kind == Kind::Ack;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
-            entropies.feedback(now, (packet.hash ^ facts.hashes(self.flow).1) as u16, feedback);
+            entropies.feedback(now, (packet.hash ^ facts.hashes(self.message.flow).1) as u16, feedback);
         }
         let mut acknowledged = self.recovery.on_ack(&body.report(), packet.kind == Kind::Nack);
         if let Some(history) = &self.history {
@@ -266,14 +299,15 @@ impl Sender {
             self.backoff = 0;
             self.restart_retransmit(now, place, facts, cx.effects);
         }
-        self.marked += u64::from(body.marked);
+        self.count_marks(body.slot, u64::from(body.marked));
         let mut times = Times { sent: body.sent, received: body.received, held: body.held };
         if let Some(stamps) = &facts.stamps {
-            let flow = &facts.flows[self.flow as usize];
+            let flow = &facts.flows[self.message.flow as usize];
             times = stamps.measured(now, flow.key, (flow.source, flow.destination), times);
         }
         self.last_rtt = (now - times.sent).saturating_sub(times.held);
-        if self.recovery.is_done() {
+        // The congestion control of a connection lives on, and so learns of the last packet of a message too.
+        if self.connection.is_none() && self.recovery.is_done() {
             return true;
         }
         let payload = facts.sizes(self.algorithm).payload;
@@ -286,7 +320,7 @@ impl Sender {
             acked: Bytes::new(acknowledged.bytes),
             packet: acknowledged.packet * payload,
             sequence: self.recovery.acknowledged() * payload,
-            next_sequence: position.min(self.size),
+            next_sequence: position.min(self.limit),
             inflight: Bytes::new(acknowledged.inflight),
             inflight_now: Bytes::new(self.recovery.inflight()),
             packets: u32::from(body.packets),
@@ -304,7 +338,17 @@ impl Sender {
             directive = self.lost(now, LossKind::Hole, lost, position, controllers, facts);
         }
         self.apply_directive(now, place, directive, facts, cx.effects);
-        false
+        self.connection.is_some() && self.has_ended()
+    }
+
+    /// These many packets of the flow with this index were marked.
+    #[inline]
+    fn count_marks(&mut self, index: u32, marked: u64) {
+        if index == self.message.index {
+            self.message.marked += marked;
+        } else if let Some(message) = self.connection.as_mut().and_then(|others| others.with_index(index)) {
+            message.marked += marked;
+        }
     }
 
     /// The header of packet `number` (modulo 2^32) without payload is reported, of the copy that was sent at
@@ -330,7 +374,7 @@ impl Sender {
     /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
     /// returned.
     pub(super) fn trim_of(&self, now: u64, packet: &Packet, facts: &FlowFacts) -> (u32, u64, u16) {
-        let (data, back) = facts.hashes(self.flow);
+        let (data, back) = facts.hashes(self.message.flow);
         if packet.kind == Kind::Returned {
             let of = Data::of(&packet.body);
             return (of.number, of.sent, (packet.hash ^ data) as u16);
@@ -374,7 +418,7 @@ impl Sender {
         if self.recovery.inflight() == 0 {
             return false;
         }
-        self.timeouts += 1;
+        self.message.timeouts += 1;
         if let Some(entropies) = &mut self.entropies {
             entropies.timeout(now);
         }
@@ -439,44 +483,69 @@ impl Sender {
         self.state == State::Paced
     }
 
+    /// Gives up its turn and its next time, as it has nothing to send.
+    pub(super) fn pause<E>(&mut self, place: u32, cx: &mut Context<'_, E>) {
+        if self.state == State::Ready {
+            // Its place may be taken by another flow before its turn comes.
+            cx.nics[usize::from(self.port)].remove(self.queue, place);
+        }
+        if matches!(self.state, State::Ready | State::Paced) {
+            self.state = State::Blocked;
+        }
+    }
+
     /// Stops sending new data. Returns whether the flow is done with that.
     pub(super) fn stop_offering(&mut self) -> bool {
         self.recovery.stop();
         self.state != State::Done && self.recovery.is_done()
     }
 
-    /// The record of the flow at its end, or so far.
-    pub(super) fn record(&self, finish: Time, delivered: Time, facts: &FlowFacts) -> FlowRecord {
-        let (start, bytes) = (Time::from_ps(self.start), self.acknowledged_bytes(facts));
+    /// The record of a message at its end, or so far.
+    pub(super) fn record(
+        &self,
+        message: &Message,
+        finish: Time,
+        delivered: Time,
+        facts: &FlowFacts,
+    ) -> FlowRecord {
+        let (start, bytes) = (Time::from_ps(message.start), self.acknowledged_of(message, facts));
         FlowRecord {
             finish,
             delivered,
-            packets: self.packets,
-            resent: self.resent,
-            marked: self.marked,
-            timeouts: self.timeouts,
-            ..facts.record(self.flow, start, bytes)
+            packets: message.packets,
+            resent: message.resent,
+            marked: message.marked,
+            timeouts: message.timeouts,
+            ..facts.record(message.flow, start, bytes)
         }
     }
 
-    pub(super) fn sample(&self, time: Time, facts: &FlowFacts) -> FlowSample {
+    /// A sample of a message. Bytes in flight of its connection count for the first message that is not done.
+    pub(super) fn sample(&self, message: &Message, time: Time, facts: &FlowFacts) -> FlowSample {
+        let inflight = if self.is_first(message) { self.recovery.inflight() } else { 0 };
         FlowSample {
             time,
-            flow: self.flow,
+            flow: message.flow,
             window: Bytes::new(self.window),
             rate: self.rate,
             rtt: Time::from_ps(self.last_rtt),
-            inflight: Bytes::new(self.recovery.inflight()),
-            acked: Bytes::new(self.acknowledged_bytes(facts)),
+            inflight: Bytes::new(inflight),
+            acked: Bytes::new(self.acknowledged_of(message, facts)),
             samples: 1,
         }
     }
 
-    /// Describes the event for which the flow waits.
-    pub(super) fn waits_for(&self, paused: bool, facts: &FlowFacts) -> String {
-        let acknowledged = Bytes::new(self.acknowledged_bytes(facts));
+    /// Whether no other message that is not done has started before.
+    fn is_first(&self, message: &Message) -> bool {
+        message.index == self.message.index
+    }
+
+    /// Describes the event for which a message waits.
+    pub(super) fn waits_for(&self, message: &Message, paused: bool, facts: &FlowFacts) -> String {
+        let acknowledged = Bytes::new(self.acknowledged_of(message, facts));
         let sent = format!("{acknowledged} acknowledged, {} in flight", Bytes::new(self.recovery.inflight()));
         let reason = match self.state {
+            _ if !self.is_first(message) => "the end of messages before it of its connection",
             State::Ready | State::Paced if paused => "its host's link is paused",
             State::Ready => "its turn on its host's link",
             State::Paced => "the time of its next packet at its rate",
@@ -486,13 +555,19 @@ impl Sender {
             State::Blocked | State::Leaving => "room in its window",
             State::Done => "nothing",
         };
-        format!("waits for {reason} ({sent}, {} timeouts)", self.timeouts)
+        format!("waits for {reason} ({sent}, {} timeouts)", message.timeouts)
     }
 
-    /// Payload acknowledged.
+    /// Payload of a message that is acknowledged.
+    fn acknowledged_of(&self, message: &Message, facts: &FlowFacts) -> u64 {
+        let payload = facts.sizes(self.algorithm).payload;
+        message.acknowledged(self.recovery.acknowledged().saturating_mul(payload))
+    }
+
+    /// Position in bytes up to which everything is acknowledged.
     fn acknowledged_bytes(&self, facts: &FlowFacts) -> u64 {
         let payload = facts.sizes(self.algorithm).payload;
-        self.recovery.acknowledged().saturating_mul(payload).min(self.size)
+        self.recovery.acknowledged().saturating_mul(payload).min(self.limit)
     }
 
     fn gap_for(&self, size: u64, facts: &FlowFacts) -> u64 {
@@ -541,7 +616,7 @@ impl Sender {
             bytes: Bytes::new(lost.bytes),
             sent: Time::from_ps(lost.sent),
             sequence: self.acknowledged_bytes(facts),
-            next_sequence: position.min(self.size),
+            next_sequence: position.min(self.limit),
         };
         controllers.on_loss(self.controller, &loss)
     }
@@ -564,4 +639,34 @@ impl Sender {
             effects.schedule(Event::new(self.retransmit_at, rank::RETRANSMIT, place));
         }
     }
+}
+
+/// A flow that starts, whose first packet has the number `first`, and its packets.
+fn message(now: u64, index: u32, step: Step, first: u64, facts: &FlowFacts) -> (Message, Cut) {
+    let flow = &facts.flows[step.flow as usize];
+    let sizes = facts.sizes(flow.algorithm);
+    let size = flow.size.get();
+    let packets = facts.packets(step.flow);
+    let full = sizes.counted(sizes.payload);
+    let last = match size % sizes.payload {
+        _ if packets == u64::MAX => full,
+        0 => full,
+        rest => sizes.counted(rest),
+    };
+    let begin = first * sizes.payload;
+    let message = Message {
+        flow: step.flow,
+        index,
+        peer: step.peer,
+        origin: Origin::new(flow.source, index),
+        end: first.saturating_add(packets),
+        begin,
+        limit: begin.saturating_add(size),
+        start: now,
+        packets: 0,
+        resent: 0,
+        marked: 0,
+        timeouts: 0,
+    };
+    (message, Cut::new(packets, full, last))
 }

@@ -1,0 +1,123 @@
+//! Connections: the flows of a block that share a path and a congestion state.
+
+use std::collections::BTreeMap;
+
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::transport::Kind;
+use incast_sim::random::mix;
+
+use super::{Block, Pattern};
+use crate::grammar::section::choice;
+use crate::hash;
+use crate::problem::{Problem, fault};
+
+/// Flows that share a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connections {
+    /// Each has its own.
+    Flow,
+    /// All flows of a sender and a receiver.
+    Pair,
+}
+
+choice! {
+    Connections {
+        "flow" => Flow: "none: each has a path and a congestion state of its own",
+        "pair" => Pair: "all flows of the block from one host to another: its messages, one after the other",
+    }
+}
+
+impl Block {
+    /// Returns the flows of the block that share a connection over this kind of transport.
+    pub(crate) fn connections(&self, transport: Kind) -> Connections {
+        // The other transports keep no state of a sender from one message to the next.
+        let usual = if transport == Kind::Window { self.pattern.connections() } else { Connections::Flow };
+        self.common.connections.unwrap_or(usual)
+    }
+}
+
+impl Pattern {
+    /// Returns the flows that share a connection where the block does not say it: flows of collectives and of training
+    /// use the connections that the ranks opened when the job began.
+    const fn connections(&self) -> Connections {
+        match self {
+            Self::RingAllReduce(_)
+            | Self::AllToAll(_)
+            | Self::ParameterServer(_)
+            | Self::Hsdp(_)
+            | Self::GoalFile(_)
+            | Self::ChakraTrace(_) => Connections::Pair,
+            Self::Flows(_)
+            | Self::Poisson(_)
+            | Self::Incast(_)
+            | Self::Permutation(_)
+            | Self::Staggered(_)
+            | Self::HpccFile(_)
+            | Self::FlowTable(_)
+            | Self::HtsimConnections(_)
+            | Self::ClosedLoop(_)
+            | Self::FileRequests(_)
+            | Self::OnOff(_) => Connections::Flow,
+        }
+    }
+}
+
+/// Makes the flows of a block the messages of the connections of their pairs, numbered from `first` on in the order of
+/// their first flows. Returns the number of connections.
+///
+/// # Errors
+/// When a flow has no end that is known before it starts.
+pub(crate) fn connect<'a>(
+    flows: impl Iterator<Item = &'a mut Flow>,
+    first: u32,
+    seed: u64,
+    name: &str,
+) -> Result<u32, Problem> {
+    let mut numbers = BTreeMap::new();
+    for flow in flows {
+        if !flow.has_known_end() {
+            let message = "must be \"flow\": flows of the block have no size, or a time at which they stop";
+            return Err(fault("connections", message.to_owned()));
+        }
+        let next = first + numbers.len() as u32;
+        flow.connection = Some(*numbers.entry((flow.source, flow.destination)).or_insert(next));
+        flow.key = key(seed, name, flow.source, flow.destination);
+    }
+    Ok(numbers.len() as u32)
+}
+
+/// A hash of a seed, the name of a block and a pair of hosts: the key of their connection.
+fn key(seed: u64, name: &str, source: u32, destination: u32) -> u64 {
+    // No block has this name, so that no flow has this key.
+    let of_pair = hash::key(seed, &format!("{name}/pair"), u64::from(source));
+    mix(of_pair ^ u64::from(destination))
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_units::{Bytes, Time};
+
+    use super::*;
+
+    #[test]
+    fn flows_of_one_pair_have_one_number_and_one_key() {
+        let ends = [(0, 1), (1, 0), (0, 1), (0, 2), (1, 0)];
+        let mut flows = ends.map(|(a, b)| Flow::of_size(a, b, Bytes::new(1), Time::ZERO));
+        assert_eq!(connect(flows.iter_mut(), 5, 1, "ring").unwrap(), 3);
+        assert_eq!(flows.map(|flow| flow.connection), [5, 6, 5, 7, 6].map(Some));
+        let keys = flows.map(|flow| flow.key);
+        assert_eq!((keys[0], keys[1]), (keys[2], keys[4]));
+        // Another direction, another receiver, another block and another seed each make another key.
+        let mut all = vec![keys[0], keys[1], keys[3], key(1, "rings", 0, 1), key(2, "ring", 0, 1)];
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 5);
+    }
+
+    #[test]
+    fn a_flow_that_stops_has_no_connection() {
+        let stops = Flow { stop: Time::from_us(3), ..Flow::of_size(0, 1, Bytes::UNLIMITED, Time::ZERO) };
+        let problem = connect([stops].iter_mut(), 0, 1, "bursts").unwrap_err();
+        assert_eq!(problem.key.as_deref(), Some("connections"));
+    }
+}
