@@ -256,6 +256,22 @@ def test_changes_of_links_are_built_as_a_file_says_them() -> None:
     assert info["outcome"]["packets_lost"] > 0
 
 
+def test_impairments_are_built_as_a_file_says_them() -> None:
+    said = incast.Scenario.from_toml(
+        joined(
+            SMALL,
+            block("[impairments]", timestamp_noise="1us", errors=[{"packet_error_rate": "10%"}]),
+        )
+    )
+    impaired = sections.Impairments(timestamp_noise="1us", errors=[{"packet_error_rate": 0.1}])
+    table = {name: part for name, part in tomllib.loads(SMALL).items() if name != "seed"}
+    built = incast.Scenario.build(impairments=impaired, seed=7, **table)
+    assert built == said
+    outcome = built.run().info["outcome"]
+    # Every tenth packet, at least a dozen of them; all that are lost were corrupted.
+    assert outcome["packets_corrupted"] == outcome["packets_lost"] > 12
+
+
 def test_the_typed_sections_are_those_of_the_schema() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "sections.py"))
     assert tool["FILE"].read_text(encoding="utf-8") == tool["text"]()

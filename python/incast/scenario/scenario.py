@@ -131,6 +131,7 @@ class Scenario:
         traffic: object,
         cc: object = None,
         change: object = None,
+        impairments: object = None,
         switch: object = None,
         transport: object = None,
         balancing: object = None,
@@ -160,6 +161,8 @@ class Scenario:
                 mapping with its parameters. None if every block has its own.
             change: Changes of links during the run: one block (:class:`~incast.sections.Change`), or
                 several.
+            impairments: Departures from the ideal: noise of time stamps, clocks, bit errors, failures noticed
+                late.
             switch: Behaviour of every switch.
             transport: Behaviour of every host.
             balancing: How the packets of a flow are spread over equal paths.
@@ -178,6 +181,7 @@ class Scenario:
             "seed": seed,
             "topology": topology,
             "change": None if change is None else _blocks(change),
+            "impairments": impairments,
             "switch": switch,
             "transport": transport,
             "balancing": balancing,
