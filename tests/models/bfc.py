@@ -128,7 +128,7 @@ def number(sender: plain.Sender) -> int:
     return sender.place % NUMBERS
 
 
-def index(case: BfcCase, sender: plain.Sender) -> int:
+def index(case: Case, sender: plain.Sender) -> int:
     """The number of a flow: in the order of starts, and of the scenario where flows start together."""
     own = (case.flows[sender.number].start, sender.number)
     return sum((flow.start, number) < own for number, flow in enumerate(case.flows))
