@@ -17,22 +17,21 @@ def packets(rtt_seconds: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("flows", "patched", "patched_q", "error", "error_q"),
-    [
+    ("flows", "found"),
+    {
         # x = N/8. RTTs in us by T_low(1 + x) and T_low·T_high(1 + x)/(x·T_low + T_high); then in packets,
         # by the form of the equations.
-        (2, 62.50, 70.31, 60.98, 68.75),
-        (10, 112.50, 126.56, 100.00, 113.65),
-        (20, 175.00, 196.88, 140.00, 160.42),
-        (40, 300.00, 337.50, 200.00, 232.03),
-        (60, 425.00, 478.13, 242.86, 284.29),
-        (72, 500.00, 562.50, 263.16, 309.38),
-        (80, 550.00, 618.75, 275.00, 324.11),
-    ],
+        2: (62.50, 70.31, 60.98, 68.75),
+        10: (112.50, 126.56, 100.00, 113.65),
+        20: (175.00, 196.88, 140.00, 160.42),
+        40: (300.00, 337.50, 200.00, 232.03),
+        60: (425.00, 478.13, 242.86, 284.29),
+        72: (500.00, 562.50, 263.16, 309.38),
+        80: (550.00, 618.75, 275.00, 324.11),
+    }.items(),
 )
-def test_fixed_points_by_hand(
-    flows: int, patched: float, patched_q: float, error: float, error_q: float
-) -> None:
+def test_fixed_points_by_hand(flows: int, found: tuple[float, float, float, float]) -> None:
+    patched, patched_q, error, error_q = found
     assert sqcc.load(flows) == pytest.approx(flows / 8)
     for law, rtt, queue in (("patched", patched, patched_q), ("error", error, error_q)):
         assert sqcc.fixed_point(law, flows) * 1e6 == pytest.approx(rtt, abs=0.005)

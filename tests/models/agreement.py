@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import models
-from incast import Scenario, Table
+from incast import Result, Scenario, Table
 from incast.errors import IncastWarning
 from models import plain, samples
 from models.cases import Case
@@ -58,13 +58,19 @@ def served(scenario: Scenario, flows: Table) -> list[int]:
     return [numbers[flow] for flow in scenario._core.service_order()]
 
 
+def ran(case: Case) -> tuple[Result, list[int]]:
+    """Runs a case in Incast: its result, and the flows in the order of service."""
+    scenario = case.scenario()
+    result = scenario.run()
+    return result, served(scenario, result.flows)
+
+
 def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
     """Runs a case in Incast: the outcome of every flow, and the flows in the order of service."""
     with warnings.catch_warnings():
         # Cases have what one is warned of, like repair by threshold where packets are spread.
         warnings.simplefilter("ignore", IncastWarning)
-        scenario = case.scenario()
-        result = scenario.run()
+        result, order = ran(case)
     flows = result.flows
     column = {name: flows.column(name).tolist() for name in ("group", "finished", *_COLUMNS)}
     outcomes = [Outcome(None, None, 0, 0, 0)] * len(case.flows)
@@ -74,7 +80,7 @@ def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
             outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
     if isinstance(case, samples.SampledCase):
         outcomes = samples.sampled(case, result, outcomes, named(flows))
-    return outcomes, served(scenario, flows)
+    return outcomes, order
 
 
 _COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts")

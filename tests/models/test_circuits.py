@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from models.agreement import served
+from models.agreement import ran
 from models.circuits import Network, RotorCase, drawn
 
 SEEDS = 60
@@ -27,14 +27,13 @@ def test_every_port_sends_and_drops_what_it_does_in_the_model() -> None:
 
 def _compared(case: RotorCase, seed: int) -> Network:
     """The model of a case after its run. The simulator ends one lookahead later, or earlier."""
-    scenario = case.scenario()
-    result = scenario.run()
+    result, order = ran(case)
     assert result.sound
     nodes, ports, sent, dropped = (
         list(result.ports.column(name)) for name in ("node", "port", "transmitted_bytes", "dropped_packets")
     )
     simulated = dict(zip(zip(nodes, ports, strict=True), zip(sent, dropped, strict=True), strict=True))
-    network = Network(case, served(scenario, result.flows))
+    network = Network(case, order)
     network.run()
     least = network.totals()
     rotor = network.rotor

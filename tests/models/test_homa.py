@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from models import homa
-from models.agreement import differences, served, simulated
+from models.agreement import differences, ran, simulated
 from models.cases import GBPS, US, Flow, Link
 from models.homa import HomaCase, Settings
 
@@ -22,11 +22,10 @@ def test_messages_wait_for_grants_and_as_much_is_lost_as_in_the_model(
     met: Counter[str] = Counter()
     for seed in SEEDS:
         case = draw(seed)
-        scenario = case.scenario()
-        result = scenario.run()
+        result, order = ran(case)
         names = ("group", "packets", "resent_packets", "timeouts")
         rows = zip(*(result.flows.column(name).tolist() for name in names), strict=True)
-        model = homa.played(case, served(scenario, result.flows))
+        model = homa.played(case, order)
         # Of flows that never finish too.
         for group, *counted in rows:
             number = int(group.removeprefix("f"))
