@@ -78,6 +78,54 @@ struct State {
     held: Option<Box<(Packet, Ack, IntRecords)>>,
 }
 
+impl State {
+    /// A packet of a message has arrived, `is_last` if it is the last one of its message; the next packet expected is
+    /// `expected`. Returns whether messages have arrived completely.
+    #[inline(never)]
+    fn take_message(
+        &mut self,
+        verdict: Verdict,
+        is_last: bool,
+        data: &Data,
+        expected: u64,
+        open: &mut OpenFlows,
+    ) -> bool {
+        let Some(waiting) = &mut self.waiting else { return false };
+        if !matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
+            return false;
+        }
+        if is_last {
+            // Numbers travel modulo 2^32.
+            let ahead = data.number.wrapping_sub(expected as u32) as i32;
+            waiting.insert(expected.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
+        }
+        if !std::mem::replace(&mut self.open, true) {
+            open.open();
+        }
+        waiting.first_key_value().is_some_and(|(end, _)| *end <= expected)
+    }
+
+    /// The messages that end before packet `expected` have arrived.
+    #[inline(never)]
+    fn end_messages<E: Effects>(
+        &mut self,
+        now: u64,
+        expected: u64,
+        incoming: &[Incoming],
+        open: &mut OpenFlows,
+        cx: &mut Context<'_, E>,
+    ) {
+        let Some(waiting) = &mut self.waiting else { return };
+        while let Some(message) = waiting.first_entry().filter(|message| *message.key() <= expected) {
+            cx.arrived(now, incoming[message.remove() as usize].flow);
+        }
+        let has_begun = matches!(&self.order, Order::Any(order) if order.has_kept());
+        if !has_begun && std::mem::replace(&mut self.open, false) {
+            open.close();
+        }
+    }
+}
+
 impl Receivers {
     pub(super) fn new(facts: &FlowFacts) -> Self {
         let transport = &facts.transport;
@@ -119,22 +167,14 @@ impl Receivers {
         let state = &mut self.states[place as usize];
         let verdict = state.order.take(now, data.number, cx.facts);
         let progress = state.order.progress(data.number);
-        let last = match (verdict, &mut state.waiting) {
-            (Verdict::Next | Verdict::Fills | Verdict::Kept, Some(waiting)) => {
-                // Numbers travel modulo 2^32.
-                let ahead = data.number.wrapping_sub(progress.0 as u32) as i32;
-                if packet.is(flag::LAST) {
-                    waiting.insert(progress.0.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
-                }
-                if !std::mem::replace(&mut state.open, true) {
-                    self.open.open();
-                }
-                waiting.first_key_value().is_some_and(|(end, _)| *end <= progress.0)
-            }
-            (Verdict::Next, None) => packet.is(flag::LAST),
-            (Verdict::Fills, None) => progress.0 == cx.facts.packets(incoming.flow),
-            (Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. }, _) => false,
+        let mut last = match verdict {
+            Verdict::Next => packet.is(flag::LAST),
+            Verdict::Fills => progress.0 == cx.facts.packets(incoming.flow),
+            Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
         };
+        if state.waiting.is_some() {
+            last = state.take_message(verdict, packet.is(flag::LAST), &data, progress.0, &mut self.open);
+        }
         let arrival = Arrival {
             now: Time::from_ps(now),
             inflight: Bytes::new(u64::from(data.inflight)),
@@ -154,9 +194,8 @@ impl Receivers {
             let tally = cx.effects.tally();
             tally.counts.progress = tally.counts.progress.max(now);
         }
-        let is_message = state.waiting.is_some();
-        if last && is_message {
-            self.end_messages(now, place, progress.0, cx);
+        if last && state.waiting.is_some() {
+            state.end_messages(now, progress.0, &self.incoming, &mut self.open, cx);
         } else if last {
             self.incoming[data.slot as usize].completed = now;
             if std::mem::replace(&mut state.open, false) {
@@ -164,7 +203,6 @@ impl Receivers {
             }
             cx.arrived(now, incoming.flow);
         }
-        let state = &mut self.states[place as usize];
         if response.notify {
             let cnp = congestion_notification(&incoming, state.hash, cx.facts);
             send_back(now, cnp, int, cx);
@@ -183,7 +221,7 @@ impl Receivers {
         };
         state.held = None;
         self.reply(now, ack, &echo, int, cx);
-        if last && !is_message {
+        if last {
             self.end(data.slot);
         }
     }
@@ -250,23 +288,12 @@ impl Receivers {
         place
     }
 
-    /// The messages of a connection that end before packet `expected` have arrived.
-    #[inline(never)]
-    fn end_messages<E: Effects>(&mut self, now: u64, place: u32, expected: u64, cx: &mut Context<'_, E>) {
-        let state = &mut self.states[place as usize];
-        let Some(waiting) = &mut state.waiting else { return };
-        while let Some(message) = waiting.first_entry().filter(|message| *message.key() <= expected) {
-            cx.arrived(now, self.incoming[message.remove() as usize].flow);
-        }
-        let begun = matches!(&state.order, Order::Any(order) if order.has_kept());
-        if !begun && std::mem::replace(&mut state.open, false) {
-            self.open.close();
-        }
-    }
-
-    /// A flow has arrived completely.
+    /// A flow has arrived completely. The state of a connection remains.
     fn end(&mut self, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
+        if !incoming.is_complete() {
+            return;
+        }
         self.free.push(incoming.place);
         incoming.place = NOWHERE;
     }

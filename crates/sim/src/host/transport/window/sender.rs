@@ -218,16 +218,14 @@ impl Sender {
     ) -> Option<Packet> {
         let number = self.recovery.next()?;
         let sizes = facts.sizes(self.algorithm);
-        let message = match &mut self.connection {
-            Some(connection) if number >= self.message.end => connection.with_packet(number)?,
-            _ => &mut self.message,
-        };
-        let (peer, origin) = (message.peer, message.origin);
+        let is_later = number >= self.message.end;
+        let Message { peer, origin, limit, .. } =
+            if is_later { *self.later_with(number)? } else { self.message };
         let sequence = number * sizes.payload;
-        let payload = sizes.payload.min(message.limit - sequence);
+        let payload = sizes.payload.min(limit - sequence);
         let size = sizes.data(payload);
         let mut flags = facts.flags(self.algorithm) | self.policy_flags;
-        if sequence + payload == message.limit {
+        if sequence + payload == limit {
             flags |= flag::LAST;
         }
         let counted = sizes.counted(payload);
@@ -240,7 +238,9 @@ impl Sender {
         if let Some(history) = &mut self.history {
             history.on_sent(number, self.recovery.acknowledged(), record);
         }
-        message.resent += u64::from(self.recovery.on_sent(record));
+        let again = u64::from(self.recovery.on_sent(record));
+        let message = if is_later { self.later_with(number)? } else { &mut self.message };
+        message.resent += again;
         message.packets += 1;
         self.last_sent = now;
         self.paced_from = match facts.transport.pacing {
@@ -339,6 +339,13 @@ impl Sender {
         }
         self.apply_directive(now, place, directive, facts, cx.effects);
         self.connection.is_some() && self.has_ended()
+    }
+
+    /// The message behind the first one that packet `number` is of.
+    #[cold]
+    #[inline(never)]
+    fn later_with(&mut self, number: u64) -> Option<&mut Message> {
+        self.connection.as_mut()?.with_packet(number)
     }
 
     /// These many packets of the flow with this index were marked.
