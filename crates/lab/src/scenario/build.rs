@@ -132,6 +132,7 @@ impl Scenario {
                         key: key(&draft),
                         source: draft.source,
                         destination: draft.destination,
+                        cards: draft.cards,
                         size: draft.size,
                         start: draft.start,
                         stop: draft.stop,

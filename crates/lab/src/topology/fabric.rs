@@ -80,9 +80,8 @@ impl Fabric {
         self.ports(host).iter().map(|port| port.1).sum()
     }
 
-    /// A host with no path to some other hosts, and these hosts.
-    pub(crate) fn unreachable(&self) -> Option<(u32, Vec<u32>)> {
-        // The part of the network that each switch is in; paths do not lead through hosts.
+    /// Returns the part of the network that each switch is in: one of its switches. Paths do not lead through hosts.
+    pub(crate) fn parts(&self) -> Vec<NodeId> {
         let hosts = self.network.hosts;
         let mut part = vec![NodeId::MAX; self.ports.len()];
         for first in hosts..self.ports.len() as NodeId {
@@ -94,6 +93,12 @@ impl Fabric {
                 }
             }
         }
+        part
+    }
+
+    /// A host with no path to some other hosts, and these hosts.
+    pub(crate) fn unreachable(&self) -> Option<(u32, Vec<u32>)> {
+        let (hosts, part) = (self.network.hosts, self.parts());
         let parts_of = |host: u32| -> BTreeSet<NodeId> {
             self.ports(host).iter().map(|port| part[port.0 as usize]).collect()
         };

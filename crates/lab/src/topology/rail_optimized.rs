@@ -12,7 +12,8 @@ use crate::problem::{Problem, fault};
 section! {
     /// A rail-optimized fabric: card r of every server of a group is connected to rail switch r of the group.
     ///
-    /// A host is a server with one port for each rail. Server `h` is in group `h / servers`, whose rail switches are
+    /// A host is a server with one port for each rail. In collectives each card belongs to a GPU; flows that name no card
+    /// take one by hash. Server `h` is in group `h / servers`, whose rail switches are
     /// `rail(group · rails)` and those after it. Every rail switch is connected to every spine.
     pub(crate) struct RailOptimized {
         /// Number of servers in each group.

@@ -4,13 +4,14 @@ use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
 use super::groups::{Grouping, groups, job_name};
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
+use super::ranks::{Layout, Ranks};
 use super::stream::Stream;
 use super::work::{Made, Transfer};
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
-use crate::problem::fault;
+use crate::problem::{Problem, fault};
 
 /// A mixture of experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,8 @@ section! {
     ///
     /// With `experts` it sends to one of them only, drawn at random. A host begins the next pass when its flows of
     /// this one are acknowledged and those to it have arrived, with `barrier` when this holds for all hosts, and
-    /// then has computed.
+    /// then has computed. Where hosts have several network cards, each has as many GPUs, and these are who sends, each
+    /// by its own card; the GPUs of a host exchange their data at no cost.
     pub(crate) struct AllToAll {
         /// The hosts that take part.
         hosts: Hosts = Hosts::all(),
@@ -45,11 +47,14 @@ section! {
         groups: Grouping = Grouping::One,
         /// Number of hosts of each group.
         group_size: Option<u32> = None; Bound::Count(2, 65_536),
+        /// Members of a group; by default cards where all hosts have equally many, two or more. Flows between hosts take
+        /// a card by their hash.
+        ranks: Option<Ranks> = None,
         /// A mixture of experts, which gives experts, size, compute and barrier.
         model: Option<Model> = None,
         /// Payload of each flow.
         size: Option<Bytes> = None; Bound::Positive,
-        /// Of each host of a group, how often it is chosen, relative to the others: each host then sends one flow in
+        /// Of each member of a group, how often it is chosen, relative to the others: each host then sends one flow in
         /// each pass, to a host drawn by these shares, and drawn again if it is the host itself.
         experts: Option<Vec<Fixed>> = None,
         /// Maximum number of flows of a host at the same time, in the order of the distance in the list; by default
@@ -70,6 +75,7 @@ section! {
 /// The pattern with its hosts and its model resolved.
 struct Plan {
     groups: Vec<Vec<u32>>,
+    layout: Layout,
     size: Bytes,
     /// The weights of the hosts of a group, summed up; empty: every host sends to all others.
     experts: Vec<u64>,
@@ -80,7 +86,21 @@ struct Plan {
 impl AllToAll {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let groups = groups(setting, &self.hosts, self.groups, self.group_size)?;
+        let layout = Layout::of(setting, &groups.concat(), self.ranks)?;
+        let own_ranks = layout.per_host();
         let mut faults = Vec::new();
+        // Two hosts show whether rails are joined; the cards of other hosts are looked at when the flows exist.
+        let first = |group: &Vec<u32>| layout.members(&group[..2]);
+        let apart = groups.iter().map(first).find_map(|members| {
+            let (from, to) = members.split_at(own_ranks);
+            from.iter()
+                .flat_map(|a| to.iter().map(move |b| [*a, *b]))
+                .find_map(|ends| setting.world.apart(ends))
+        });
+        if let Some(problem) = apart {
+            let hint = "ranks = \"hosts\" sends between whole hosts, by the cards that reach each other";
+            faults.push(fault("ranks", Problem::new(problem).with_hint(hint)));
+        }
         let own = self.experts.as_ref();
         let weights: Vec<u64> = match (own, self.model) {
             (Some(shares), _) => shares.iter().map(|share| share.bits().unsigned_abs()).collect(),
@@ -93,8 +113,12 @@ impl AllToAll {
             faults.push(fault("experts", "must be between 0 and 1 each".to_owned()));
         }
         let with_experts = own.is_some() || self.model.is_some();
-        if let Some(group) = groups.iter().find(|group| with_experts && group.len() != weights.len()) {
-            let message = format!("has {} experts for groups of {} hosts", weights.len(), group.len());
+        if let Some(group) =
+            groups.iter().find(|group| with_experts && group.len() * own_ranks != weights.len())
+        {
+            let what = if layout.ranks == Ranks::Cards { "cards" } else { "hosts" };
+            let message =
+                format!("has {} experts for groups of {} {what}", weights.len(), group.len() * own_ranks);
             faults.push(fault(key, message));
         }
         if with_experts && weights.iter().filter(|weight| **weight > 0).count() < 2 {
@@ -112,7 +136,8 @@ impl AllToAll {
                 faults.push(fault(key, "has no effect: there is a single pass".to_owned()));
             }
         }
-        let of_group = |n: u64| if with_experts { n } else { n * (n - 1) };
+        let own = own_ranks as u64;
+        let of_group = |n: u64| if with_experts { n * own } else { n * own * (n - 1) * own };
         let barrier = self.barrier.unwrap_or(self.model.is_some()) && self.passes > 1;
         let messages = |n: u64| if barrier { 2 * (n - 1) } else { 0 };
         let flows: u64 = groups.iter().map(|g| of_group(g.len() as u64) + messages(g.len() as u64)).sum();
@@ -127,6 +152,7 @@ impl AllToAll {
         };
         Ok(Plan {
             groups,
+            layout,
             size: size.unwrap_or(Bytes::ZERO),
             experts: weights.into_iter().map(add).collect(),
             barrier,
@@ -151,8 +177,9 @@ impl AllToAll {
         let mut made = Made::default();
         for (number, group) in plan.groups.iter().enumerate() {
             let job = made.job(job_name(plan.groups.len(), number));
-            let n = group.len();
-            // What each host must have done before it sends next.
+            let members = plan.layout.members(group);
+            let n = members.len();
+            // What each member must have done before it sends next.
             let mut before: Vec<Vec<u32>> = vec![Vec::new(); n];
             for pass in 0..self.passes {
                 let mut stream = Stream::new(seed, name, u64::from(pass) << 32 | number as u64);
@@ -163,8 +190,15 @@ impl AllToAll {
                         experts => vec![expert(experts, place, &mut stream)],
                     };
                     let mut sent: Vec<u32> = Vec::new();
-                    for (nth, to) in to.into_iter().enumerate() {
-                        let ends = [group[place], group[to]];
+                    for to in to {
+                        let ends = [members[place], members[to]];
+                        if ends[0].host == ends[1].host {
+                            // It is there as soon as it is sent.
+                            let sends = before[place].clone();
+                            done[to].extend(sends);
+                            continue;
+                        }
+                        let nth = sent.len();
                         let Transfer { send, receive } = made.transfer(job, ends, plan.size, self.start);
                         let earlier = self.parallel.and_then(|parallel| nth.checked_sub(parallel as usize));
                         match earlier {
@@ -179,11 +213,16 @@ impl AllToAll {
                 if pass + 1 == self.passes {
                     break;
                 }
-                before = if plan.barrier { self.barrier(&mut made, job, group, &done) } else { done };
-                if plan.compute > Time::ZERO {
-                    for (before, host) in before.iter_mut().zip(group) {
+                before = if plan.barrier {
+                    self.barrier(&mut made, job, (group, &plan.layout), &done)
+                } else {
+                    done
+                };
+                // GPUs of a host compute beside each other. Without duration it is what the next sends wait for together.
+                if plan.compute > Time::ZERO || plan.layout.ranks == Ranks::Cards {
+                    for (before, End { host, card }) in before.iter_mut().zip(&members) {
                         let after = std::mem::take(before);
-                        before.push(made.compute(job, *host, plan.compute, 0, after));
+                        before.push(made.compute(job, *host, plan.compute, card.unwrap_or(0), after));
                     }
                 }
             }
@@ -192,20 +231,28 @@ impl AllToAll {
     }
 
     /// A barrier: every host tells the first one of its group that it is done, and the first one tells the others
-    /// when all are. Returns what each host waits for.
-    fn barrier(&self, made: &mut Made, job: u16, group: &[u32], done: &[Vec<u32>]) -> Vec<Vec<u32>> {
-        let first = group[0];
-        let mut all = done[0].clone();
-        for (host, done) in group.iter().zip(done).skip(1) {
-            let tells = made.transfer(job, [*host, first], MESSAGE, self.start);
-            made.wait(tells.send, done);
+    /// when all are. Returns what each member waits for.
+    fn barrier(
+        &self,
+        made: &mut Made,
+        job: u16,
+        (group, layout): (&[u32], &Layout),
+        done: &[Vec<u32>],
+    ) -> Vec<Vec<u32>> {
+        let own = layout.per_host();
+        let end = |host: u32| End { host, card: (own > 1).then_some(0) };
+        let first = end(group[0]);
+        let mut all = done[..own].concat();
+        for (host, done) in group.iter().zip(done.chunks(own)).skip(1) {
+            let tells = made.transfer(job, [end(*host), first], MESSAGE, self.start);
+            made.wait(tells.send, &done.concat());
             all.push(tells.receive);
         }
-        let mut before = vec![all.clone()];
+        let mut before = vec![all.clone(); own];
         for host in &group[1..] {
-            let tells = made.transfer(job, [first, *host], MESSAGE, self.start);
+            let tells = made.transfer(job, [first, end(*host)], MESSAGE, self.start);
             made.wait(tells.send, &all);
-            before.push(vec![tells.receive]);
+            before.extend(vec![vec![tells.receive]; own]);
         }
         before
     }

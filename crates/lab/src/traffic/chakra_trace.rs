@@ -7,6 +7,7 @@ use incast_cc::Fixed;
 
 use super::hosts::Hosts;
 use super::placed::Placed;
+use super::ranks::Ranks as RankPlaces;
 use super::{Faults, Setting};
 use crate::formats::chakra::ChakraRank;
 use crate::formats::chakra_files::{self, ChakraFiles};
@@ -23,12 +24,16 @@ section! {
     /// The messages, collectives and computations of Chakra execution traces (MLCommons), as ASTRA-sim reads
     /// them.
     ///
-    /// Rank i is host i, or the host i of `hosts`.
+    /// Rank i is host i, or the host i of `hosts`; where hosts have several network cards it can be a card of theirs.
     pub(crate) struct ChakraTrace {
         /// The files, one of each rank: `*` is the rank.
         file: Ranks,
-        /// The host of each rank, as many as there are ranks; by default the first hosts of the network.
+        /// The host of each rank, as many as there are ranks, or its network card, as `"h0.3"`; by default the first hosts
+        /// of the network. With ranks = "cards" the hosts whose cards they are.
         hosts: Option<Hosts> = None,
+        /// Places of ranks: hosts, or all network cards of the hosts, host by host; messages within a host then take no
+        /// time. By default hosts if these have one card each, and cards if these are as many as ranks.
+        ranks: Option<RankPlaces> = None,
         /// Wait for `ctrl_deps` too, and not for `data_deps` alone.
         ctrl_deps: bool = false,
         /// Factor of all sizes of messages; each keeps at least one byte.
@@ -58,7 +63,8 @@ impl ChakraTrace {
         if self.compute_factor != Fixed::ONE && !work.computes() {
             return Err(vec![fault("compute_factor", "has no effect: the traces have no computation")]);
         }
-        Placed::new(work.scaled(self.size_factor, self.compute_factor), self.hosts.as_ref(), setting)
+        let work = work.scaled(self.size_factor, self.compute_factor);
+        Placed::ranked(work, self.hosts.as_ref(), self.ranks, setting)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::PortId;
 use incast_sim::describe::transport::Kind;
 use incast_sim::random::mix;
 
@@ -23,7 +24,7 @@ pub(crate) enum Connections {
 choice! {
     Connections {
         "flow" => Flow: "none: each has a path and a congestion state of its own",
-        "pair" => Pair: "all flows of the block from one host to another: its messages, one after the other",
+        "pair" => Pair: "all flows of the block from one host, or card, to another: its messages, one after the other",
     }
 }
 
@@ -80,17 +81,28 @@ pub(crate) fn connect<'a>(
             return Err(fault("connections", message.to_owned()));
         }
         let next = first + numbers.len() as u32;
-        flow.connection = Some(*numbers.entry((flow.source, flow.destination)).or_insert(next));
-        flow.key = key(seed, name, flow.source, flow.destination);
+        let pair = (flow.source, flow.destination, flow.cards);
+        flow.connection = Some(*numbers.entry(pair).or_insert(next));
+        flow.key = key(seed, name, pair);
     }
     Ok(numbers.len() as u32)
 }
 
-/// A hash of a seed, the name of a block and a pair of hosts: the key of their connection.
-fn key(seed: u64, name: &str, source: u32, destination: u32) -> u64 {
+/// Two hosts, with the network card of each if their flows name it.
+type Pair = (u32, u32, [Option<PortId>; 2]);
+
+/// A hash of a seed, the name of a block and a pair of hosts or cards: the key of their connection.
+fn key(seed: u64, name: &str, (source, destination, cards): Pair) -> u64 {
     // No block has this name, so that no flow has this key.
     let of_pair = hash::key(seed, &format!("{name}/pair"), u64::from(source));
-    mix(of_pair ^ u64::from(destination))
+    let of_hosts = mix(of_pair ^ u64::from(destination));
+    match cards {
+        [None, None] => of_hosts,
+        cards => {
+            let [from, to] = cards.map(|card| card.map_or(0, |card| u64::from(card) + 1));
+            mix(of_hosts ^ (from << 32 | to))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -108,10 +120,29 @@ mod tests {
         let keys = flows.map(|flow| flow.key);
         assert_eq!((keys[0], keys[1]), (keys[2], keys[4]));
         // Another direction, another receiver, another block and another seed each make another key.
-        let mut all = vec![keys[0], keys[1], keys[3], key(1, "rings", 0, 1), key(2, "ring", 0, 1)];
+        let mut all = vec![
+            keys[0],
+            keys[1],
+            keys[3],
+            key(1, "rings", (0, 1, [None; 2])),
+            key(2, "ring", (0, 1, [None; 2])),
+        ];
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 5);
+    }
+
+    #[test]
+    fn cards_of_a_host_have_connections_of_their_own() {
+        let cards =
+            [[None, None], [Some(0), Some(0)], [Some(1), Some(0)], [Some(0), Some(1)], [Some(1), Some(0)]];
+        let mut flows = cards.map(|cards| Flow { cards, ..Flow::of_size(0, 1, Bytes::new(1), Time::ZERO) });
+        assert_eq!(connect(flows.iter_mut(), 0, 1, "ring").unwrap(), 4);
+        assert_eq!(flows.map(|flow| flow.connection), [0, 1, 2, 3, 2].map(Some));
+        let mut keys = flows.map(|flow| flow.key).to_vec();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 4);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
-use super::{Draft, Faults, Reach, Setting, pairs};
+use super::{Draft, Faults, Reach, Setting, pairs, reach_of};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -15,9 +15,10 @@ section! {
     ///
     /// A flow without size and stop lasts until the end of the run.
     pub(crate) struct Flows {
-        /// Senders.
+        /// Senders, hosts or network cards of hosts: `"h0.3"` is card 3 of h0, `"h0-h7.3"` card 3 of each of eight
+        /// hosts. Without a card the flow's hash chooses one.
         from: Hosts,
-        /// Receivers.
+        /// Receivers, hosts or network cards of hosts.
         to: Hosts,
         /// Payload of each flow.
         size: Option<Bytes> = None; Bound::Positive,
@@ -54,7 +55,7 @@ impl Flows {
             let message = "is missing; a flow without size and stop lasts until the end of the run, and run.until is not set";
             faults.push(fault("size", message.to_owned()));
         }
-        if faults.is_empty() { Ok(Reach::Pairs(pairs)) } else { Err(faults) }
+        if faults.is_empty() { Ok(reach_of(&pairs)) } else { Err(faults) }
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
@@ -62,10 +63,11 @@ impl Flows {
         let all = (0..self.count).flat_map(|_| pairs.iter().copied());
         Ok((0_u64..)
             .zip(all)
-            .map(|(index, (source, destination))| Draft {
+            .map(|(index, [source, destination])| Draft {
                 index,
-                source,
-                destination,
+                source: source.host,
+                destination: destination.host,
+                cards: [source.card, destination.card],
                 size: self.size.unwrap_or(Bytes::UNLIMITED),
                 start: self.start + self.stagger.times(index),
                 stop: self.stop.unwrap_or(Time::NEVER),

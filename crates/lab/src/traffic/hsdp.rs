@@ -1,8 +1,11 @@
 //! A step of hybrid sharded data parallelism: a ring for every GPU of a server.
+//!
+//! GPUs are hosts, of which some that follow each other are a server, or the network cards of hosts, which are servers.
 
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
+use super::ranks::{Layout, Ranks};
 use super::stream::Stream;
 use super::work::Made;
 use super::{Faults, Reach, Setting};
@@ -30,12 +33,15 @@ section! {
     /// One step of the rings of hybrid sharded data parallelism: GPU j of every server sends to GPU j of the next
     /// server.
     ///
-    /// Every host is a GPU; a server is a block of hosts that follow each other.
+    /// Where hosts have several network cards, each card is a GPU and a host is a server. Where they have one, a host is a
+    /// GPU, and a server is a block of hosts that follow each other.
     pub(crate) struct Hsdp {
-        /// The GPUs.
+        /// The GPUs, or the servers.
         hosts: Hosts = Hosts::all(),
-        /// GPUs of each server, which is also the number of rings.
-        gpus: u32 = 8; Bound::Count(1, 65_536) => "median paper, section IV-A: 8 rings",
+        /// GPUs; by default cards where all hosts have equally many, two or more.
+        ranks: Option<Ranks> = None,
+        /// GPUs of each server if these are hosts, which is also the number of rings; by default 8.
+        gpus: Option<u32> = None; Bound::Count(1, 65_536) => "median paper, section IV-A: 8 rings",
         /// Payload of each flow.
         size: Bytes = Bytes::new(13_376_000); Bound::Positive => "median paper, section IV-A: 3,344 packets of 4,000 B",
         /// Placement of servers.
@@ -46,23 +52,33 @@ section! {
 }
 
 impl Hsdp {
-    fn hosts(&self, setting: &Setting<'_>) -> Result<Vec<u32>, Faults> {
+    /// Returns the hosts, their GPUs in order, and the number of GPUs of a server.
+    fn gpus(&self, setting: &Setting<'_>) -> Result<(Vec<u32>, Vec<End>, usize), Faults> {
         let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
-        if !hosts.len().is_multiple_of(self.gpus as usize) || hosts.len() < 2 * self.gpus as usize {
-            let message =
-                format!("{} hosts do not make two or more servers of {} GPUs", hosts.len(), self.gpus);
+        let layout = Layout::of(setting, &hosts, self.ranks)?;
+        let gpus = match layout.ranks {
+            Ranks::Cards if self.gpus.is_some() => {
+                let message = format!("has no effect: each host is a server of {} GPUs", layout.per_host());
+                return Err(vec![fault("gpus", message)]);
+            }
+            Ranks::Cards => layout.per_host(),
+            Ranks::Hosts => self.gpus.unwrap_or(8) as usize,
+        };
+        let ends = layout.members(&hosts);
+        if !ends.len().is_multiple_of(gpus) || ends.len() < 2 * gpus {
+            let message = format!("{} hosts do not make two or more servers of {gpus} GPUs", hosts.len());
             return Err(vec![fault("gpus", message)]);
         }
-        Ok(hosts)
+        Ok((hosts, ends, gpus))
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        self.hosts(setting).map(|hosts| Reach::Any(hosts.clone(), hosts))
+        self.gpus(setting).map(|(hosts, ..)| Reach::Any(hosts.clone(), hosts))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
-        let hosts = self.hosts(setting)?;
-        let mut blocks: Vec<&[u32]> = hosts.chunks(self.gpus as usize).collect();
+        let (_, ends, gpus) = self.gpus(setting)?;
+        let mut blocks: Vec<&[End]> = ends.chunks(gpus).collect();
         if self.placement == Placement::Random {
             Stream::new(seed, name, 0).shuffle(&mut blocks);
         }

@@ -230,6 +230,7 @@ impl Incast {
                     index: request * STRIDE + i,
                     source: candidates[sender as usize],
                     destination: receiver,
+                    cards: [None; 2],
                     size: self.size,
                     start: time + late,
                     stop: Time::NEVER,

@@ -107,6 +107,7 @@ where
                 index: flow.index,
                 source: source?,
                 destination: destination?,
+                cards: [None; 2],
                 size: flow.size,
                 start: self.start(flow.start)?,
                 stop: Time::NEVER,

@@ -26,6 +26,7 @@ mod permutation;
 mod placed;
 mod poisson;
 mod process;
+mod ranks;
 mod ring_all_reduce;
 mod setting;
 mod sizes;
@@ -43,7 +44,7 @@ use placed::Placed;
 use work::Made;
 
 pub(crate) use setting::{Draft, Faults, Offered, Reach, Setting};
-use setting::{MAX_GAP, both, mean_gap, pairs, too_many};
+use setting::{MAX_GAP, both, mean_gap, pairs, reach_of, too_many};
 
 kinds! {
     /// Pattern of the traffic: senders, receivers, sizes and times.

@@ -2,9 +2,9 @@
 
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::stream::Stream;
-use super::{Draft, Faults, MAX_GAP, Reach, Setting, pairs};
+use super::{Draft, Faults, MAX_GAP, Reach, Setting, pairs, reach_of};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -36,7 +36,7 @@ section! {
 }
 
 impl OnOff {
-    fn plan(&self, setting: &Setting<'_>) -> Result<(Vec<(u32, u32)>, Time), Faults> {
+    fn plan(&self, setting: &Setting<'_>) -> Result<(Vec<[End; 2]>, Time), Faults> {
         let pairs = pairs(setting.world, &self.from, &self.to)?;
         let ends = [self.duration.map(|duration| self.start + duration), setting.until];
         let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
@@ -63,14 +63,14 @@ impl OnOff {
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        self.plan(setting).map(|(pairs, _)| Reach::Pairs(pairs))
+        self.plan(setting).map(|(pairs, _)| reach_of(&pairs))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
         let (pairs, end) = self.plan(setting)?;
         let mean = |time: Time| (u128::from(time.ps()) << 32).min(MAX_GAP);
         let mut flows = Vec::new();
-        for (pair, (source, destination)) in (0_u64..).zip(pairs) {
+        for (pair, [from, to]) in (0_u64..).zip(pairs) {
             let mut stream = Stream::new(seed, name, pair);
             let mut draw = |time: Time| {
                 let drawn = if self.random { stream.exponential(mean(time)) } else { time };
@@ -86,7 +86,15 @@ impl OnOff {
                 }
                 let stop = start + draw(self.on);
                 let index = pair << 32 | cycle;
-                flows.push(Draft { index, source, destination, size: Bytes::UNLIMITED, start, stop });
+                flows.push(Draft {
+                    index,
+                    source: from.host,
+                    destination: to.host,
+                    cards: [from.card, to.card],
+                    size: Bytes::UNLIMITED,
+                    start,
+                    stop,
+                });
                 start = stop + draw(self.off);
             }
         }

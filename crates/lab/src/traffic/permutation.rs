@@ -72,6 +72,7 @@ impl Permutation {
                 index,
                 source: hosts[index as usize],
                 destination: hosts[target],
+                cards: [None; 2],
                 size: self.size,
                 start: self.start + Time::from_ps(jitter.below(self.jitter.ps())),
                 stop: Time::NEVER,

@@ -201,7 +201,15 @@ impl Poisson {
             let source = plan.from[plan.weights.partition_point(|&sum| sum <= point)];
             let destination = plan.receiver(source, &mut stream);
             let size = self.sizes.draw(stream.next());
-            flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
+            flows.push(Draft {
+                index,
+                source,
+                destination,
+                cards: [None; 2],
+                size,
+                start,
+                stop: Time::NEVER,
+            });
         }
         if flows.len() as u64 == most {
             last = last.min(start + Time::from_ps(1));

@@ -1,9 +1,14 @@
-//! Ring all-reduce: each host sends to the next one of its ring.
+//! Ring all-reduce: each host sends to the next one of its ring, over one channel or several.
+//!
+//! A ring of ranks that are the GPUs of hosts passes all GPUs of a host before it leaves for the next one, so that only
+//! one edge in as many as a host has GPUs crosses the network. Each channel has a ring of its own, which leaves and
+//! enters each host by the same card.
 
 use incast_units::{Bytes, Time};
 
 use super::groups::{Grouping, groups, job_name};
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
+use super::ranks::{Layout, Ranks, share};
 use super::work::Made;
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
@@ -45,7 +50,10 @@ impl Model {
 section! {
     /// Ring all-reduce: in each pass every host sends 2(n-1)/n of the size to the next host of its ring.
     ///
-    /// A host begins the next pass when it has received its part of this one and then computed.
+    /// A host begins the next pass when it has received its part of this one and then computed. Where hosts have several
+    /// network cards, each has as many GPUs, which are the members of the ring: n is their number. A ring passes the GPUs
+    /// of a host one after the other, at no cost. It has one channel for each card, which carries its share of the bytes
+    /// from that card to the same card of the next host.
     pub(crate) struct RingAllReduce {
         /// The hosts that take part, in the order of the ring.
         hosts: Hosts = Hosts::all(),
@@ -53,6 +61,11 @@ section! {
         groups: Grouping = Grouping::One,
         /// Number of hosts of each ring.
         group_size: Option<u32> = None; Bound::Count(2, 65_536),
+        /// Members of a ring; by default cards where all hosts have equally many, two or more.
+        ranks: Option<Ranks> = None,
+        /// Number of channels, which divide the bytes; channel c takes card c of each host, modulo the number of cards. By
+        /// default one for each card.
+        channels: Option<u32> = None; Bound::Count(1, 1024) => "NCCL: a channel for each card, NCCL_CROSS_NIC = 0",
         /// A neural network, which gives size and compute.
         model: Option<Model> = None,
         /// Bytes that are reduced in each pass.
@@ -74,14 +87,17 @@ impl RingAllReduce {
         self.size.or(self.model.map(Model::size))
     }
 
-    fn rings(&self, setting: &Setting<'_>) -> Result<Vec<Vec<u32>>, Faults> {
+    fn rings(&self, setting: &Setting<'_>) -> Result<(Vec<Vec<u32>>, Layout), Faults> {
         let rings = groups(setting, &self.hosts, self.groups, self.group_size)?;
+        let layout = Layout::of(setting, &rings.concat(), self.ranks)?;
         let mut faults = Vec::new();
-        let longest = rings.iter().map(Vec::len).max().unwrap_or(0) as u64;
+        let longest = rings.iter().map(Vec::len).max().unwrap_or(0) as u64 * layout.per_host() as u64;
+        let channels = u64::from(layout.channels(self.channels));
+        let parts = if self.steps { longest * channels } else { channels };
         match self.size() {
             None => faults.push(fault("size", "is missing; write it, or a model that has one".to_owned())),
-            Some(size) if self.steps && size.get() < longest => {
-                faults.push(fault("size", format!("{size} cannot be divided into {longest} parts")));
+            Some(size) if size.get() < parts => {
+                faults.push(fault("size", format!("{size} cannot be divided into {parts} parts")));
             }
             Some(_) => {}
         }
@@ -91,14 +107,19 @@ impl RingAllReduce {
         if self.compute.is_some() && self.passes == 1 {
             faults.push(fault("compute", "has no effect: there is a single pass".to_owned()));
         }
-        let steps = |ring: &Vec<u32>| if self.steps { 2 * (ring.len() as u64 - 1) } else { 1 };
+        let steps = |ring: &Vec<u32>| self.steps(ring.len() * layout.per_host()) as u64;
         let flows: u64 = rings.iter().map(|ring| ring.len() as u64 * steps(ring)).sum();
-        faults.extend(too_many("passes", flows * u64::from(self.passes)));
-        if faults.is_empty() { Ok(rings) } else { Err(faults) }
+        faults.extend(too_many("passes", flows.saturating_mul(channels * u64::from(self.passes))));
+        if faults.is_empty() { Ok((rings, layout)) } else { Err(faults) }
+    }
+
+    /// Number of flows from each host in a pass of a channel with so many ranks.
+    fn steps(&self, ranks: usize) -> usize {
+        if self.steps { 2 * (ranks - 1) } else { 1 }
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        let rings = self.rings(setting)?;
+        let (rings, _) = self.rings(setting)?;
         let next = |ring: &Vec<u32>| {
             let after = ring.iter().skip(1).chain(ring).copied();
             ring.clone().into_iter().zip(after.collect::<Vec<_>>()).collect::<Vec<_>>()
@@ -107,43 +128,71 @@ impl RingAllReduce {
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Made, Faults> {
-        let rings = self.rings(setting)?;
-        let size = self.size().unwrap_or(Bytes::ZERO).get();
+        let (rings, layout) = self.rings(setting)?;
         let compute = self.compute.or(self.model.map(Model::compute)).unwrap_or(Time::ZERO);
         let mut made = Made::default();
         for (number, ring) in rings.iter().enumerate() {
             let job = made.job(job_name(rings.len(), number));
-            let n = ring.len();
             // What each host must have done before it sends next.
-            let mut before: Vec<Option<u32>> = vec![None; n];
+            let mut before: Vec<Vec<u32>> = vec![Vec::new(); ring.len()];
             for pass in 0..self.passes {
                 if pass > 0 && compute > Time::ZERO {
                     for (before, host) in before.iter_mut().zip(ring) {
-                        let after = before.iter().copied().collect();
-                        *before = Some(made.compute(job, *host, compute, 0, after));
+                        let after = std::mem::take(before);
+                        before.push(made.compute(job, *host, compute, 0, after));
                     }
                 }
-                let parts = n as u64;
-                for step in 0..if self.steps { 2 * (n - 1) } else { 1 } {
-                    let mut received = vec![None; n];
-                    for (place, host) in ring.iter().enumerate() {
-                        let bytes = if self.steps {
-                            // Host i begins with part i, and then passes on the part that came last.
-                            let part = (place + n * 2 - step) as u64 % parts;
-                            size / parts + u64::from(part < size % parts)
-                        } else {
-                            (2 * (parts - 1) * size).div_ceil(parts)
-                        };
-                        let next = (place + 1) % n;
-                        let ends = [*host, ring[next]];
-                        let transfer = made.transfer(job, ends, Bytes::new(bytes), self.start);
-                        made.wait(transfer.send, before[place].as_slice());
-                        received[next] = Some(transfer.receive);
-                    }
-                    before = received;
+                let mut received = vec![Vec::new(); ring.len()];
+                for channel in 0..layout.channels(self.channels) {
+                    self.pass(&mut made, (job, ring), (&layout, channel), &before, &mut received);
                 }
+                before = received;
             }
         }
         Ok(made)
+    }
+
+    /// One pass of a channel, in which each host begins after `before`. Adds the last things that each receives.
+    fn pass(
+        &self,
+        made: &mut Made,
+        (job, ring): (u16, &[u32]),
+        (layout, channel): (&Layout, u32),
+        before: &[Vec<u32>],
+        received: &mut [Vec<u32>],
+    ) {
+        let (n, own) = (ring.len(), layout.per_host());
+        let ranks = (n * own) as u64;
+        let size = share(self.size().unwrap_or(Bytes::ZERO), layout.channels(self.channels), channel);
+        let card = layout.card_of(channel);
+        let steps = self.steps(n * own);
+        // Of each step, what each host received.
+        let mut arrived: Vec<Vec<u32>> = Vec::with_capacity(steps);
+        for step in 0..steps {
+            let mut arrives = vec![0; n];
+            for (place, host) in ring.iter().enumerate() {
+                let bytes = if self.steps {
+                    // The last rank of a host begins with its own part, and then passes on those of the ranks before it.
+                    let last = place * own + own - 1;
+                    let part = ((last + 2 * n * own - step) as u64) % ranks;
+                    size / ranks + u64::from(part < size % ranks)
+                } else {
+                    (2 * u128::from(ranks - 1) * u128::from(size)).div_ceil(u128::from(ranks)) as u64
+                };
+                let next = (place + 1) % n;
+                let ends = [*host, ring[next]].map(|host| End { host, card });
+                let transfer = made.transfer(job, ends, Bytes::new(bytes), self.start);
+                // A part takes as many steps through a host as it has ranks.
+                match step.checked_sub(own) {
+                    Some(earlier) => made.wait(transfer.send, &[arrived[earlier][place]]),
+                    None => made.wait(transfer.send, &before[place]),
+                }
+                arrives[next] = transfer.receive;
+            }
+            arrived.push(arrives);
+        }
+        for arrives in arrived.iter().rev().take(own) {
+            received.iter_mut().zip(arrives).for_each(|(received, arrives)| received.push(*arrives));
+        }
     }
 }

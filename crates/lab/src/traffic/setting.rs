@@ -1,8 +1,9 @@
 //! The context in which every kind of traffic is checked and made.
 
+use incast_sim::describe::network::PortId;
 use incast_units::{Bytes, Rate, Time};
 
-use super::hosts::{Hosts, World};
+use super::hosts::{End, Hosts, World};
 use crate::limits::MAX_FLOWS;
 use crate::problem::{Problem, fault};
 
@@ -13,6 +14,8 @@ pub(crate) struct Draft {
     pub(crate) index: u64,
     pub(crate) source: u32,
     pub(crate) destination: u32,
+    /// The network card of each end, where the block names it.
+    pub(crate) cards: [Option<PortId>; 2],
     pub(crate) size: Bytes,
     pub(crate) start: Time,
     pub(crate) stop: Time,
@@ -78,7 +81,12 @@ pub(super) fn too_many(key: &str, flows: u64) -> Option<Problem> {
 
 /// The hosts of two keys together, or the faults of both.
 pub(super) fn both(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<(Vec<u32>, Vec<u32>), Faults> {
-    match (from.resolve(world), to.resolve(world)) {
+    of_both(from.resolve(world), to.resolve(world))
+}
+
+/// The values of the keys `from` and `to`, or the faults of both.
+fn of_both<T>(from: Result<T, Problem>, to: Result<T, Problem>) -> Result<(T, T), Faults> {
+    match (from, to) {
         (Ok(from), Ok(to)) => Ok((from, to)),
         (from, to) => Err([("from", from.err()), ("to", to.err())]
             .into_iter()
@@ -88,22 +96,31 @@ pub(super) fn both(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<(Vec<u
 }
 
 /// Pairs made from two lists: one to one, all to one, or one to all.
-pub(super) fn pairs(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<Vec<(u32, u32)>, Faults> {
-    let (from, to) = both(world, from, to)?;
-    let pairs: Vec<(u32, u32)> = match (from.len(), to.len()) {
-        (a, b) if a == b => from.into_iter().zip(to).collect(),
-        (_, 1) => from.into_iter().map(|host| (host, to[0])).collect(),
-        (1, _) => to.into_iter().map(|host| (from[0], host)).collect(),
+pub(super) fn pairs(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<Vec<[End; 2]>, Faults> {
+    let (from, to) = of_both(from.ends(world), to.ends(world))?;
+    let pairs: Vec<[End; 2]> = match (from.len(), to.len()) {
+        (a, b) if a == b => from.into_iter().zip(to).map(<[End; 2]>::from).collect(),
+        (_, 1) => from.into_iter().map(|end| [end, to[0]]).collect(),
+        (1, _) => to.into_iter().map(|end| [from[0], end]).collect(),
         (a, b) => {
             let message = format!("names {b} hosts for {a} senders; write one for all, or one for each");
             return Err(vec![fault("to", message)]);
         }
     };
-    match pairs.iter().find(|(a, b)| a == b) {
-        Some(&(host, _)) => {
-            let name = &world.fabric.network.nodes[host as usize];
-            Err(vec![fault("to", format!("{name} would send to itself"))])
+    match pairs.iter().find(|[a, b]| a.host == b.host) {
+        Some([a, _]) => {
+            let name = &world.fabric.network.nodes[a.host as usize];
+            return Err(vec![fault("to", format!("{name} would send to itself"))]);
         }
+        None => {}
+    }
+    match pairs.iter().find_map(|ends| world.apart(*ends)) {
+        Some(problem) => Err(vec![fault("to", problem)]),
         None => Ok(pairs),
     }
+}
+
+/// The hosts of pairs of ends.
+pub(super) fn reach_of(pairs: &[[End; 2]]) -> Reach {
+    Reach::Pairs(pairs.iter().map(|[a, b]| (a.host, b.host)).collect())
 }

@@ -3,7 +3,7 @@
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
-use super::{Draft, Faults, Reach, Setting, pairs};
+use super::{Draft, Faults, Reach, Setting, pairs, reach_of};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
@@ -64,17 +64,18 @@ impl Staggered {
             );
             return Err(vec![fault("duration", message)]);
         }
-        Ok(Reach::Pairs(pairs))
+        Ok(reach_of(&pairs))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
         let pairs = pairs(setting.world, &self.from, &self.to)?;
         Ok((0_u64..)
             .zip(pairs)
-            .map(|(index, (source, destination))| Draft {
+            .map(|(index, [source, destination])| Draft {
                 index,
-                source,
-                destination,
+                source: source.host,
+                destination: destination.host,
+                cards: [source.card, destination.card],
                 size: Bytes::UNLIMITED,
                 start: self.start + self.interval.times(index),
                 stop: self.stop(index),

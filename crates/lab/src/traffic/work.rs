@@ -7,6 +7,7 @@ use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Time};
 
 use super::Draft;
+use super::hosts::End;
 use crate::load::Window;
 
 /// The flows and operations of a block. Operations name flows, other operations and jobs by their index within
@@ -47,27 +48,31 @@ impl Made {
     pub(crate) fn transfer(
         &mut self,
         job: u16,
-        [source, destination]: [u32; 2],
+        ends: [impl Into<End>; 2],
         size: Bytes,
         start: Time,
     ) -> Transfer {
-        let send = self.send(job, [source, destination], size, start);
+        let ends = ends.map(Into::into);
+        let send = self.send(job, ends, size, start);
         let flow = self.flows.len() as u32 - 1;
-        let receive = self.operation(job, destination, What::Receive { flow }, Vec::new());
+        let receive = self.operation(job, ends[1].host, What::Receive { flow }, Vec::new());
         Transfer { send, receive }
     }
 
     /// Adds a flow with the operation that sends it; none receives it.
-    pub(crate) fn send(
-        &mut self,
-        job: u16,
-        [source, destination]: [u32; 2],
-        size: Bytes,
-        start: Time,
-    ) -> u32 {
+    pub(crate) fn send(&mut self, job: u16, ends: [impl Into<End>; 2], size: Bytes, start: Time) -> u32 {
         let index = self.flows.len() as u64;
-        self.flows.push(Draft { index, source, destination, size, start, stop: Time::NEVER });
-        self.operation(job, source, What::Send { flow: index as u32 }, Vec::new())
+        let [from, to] = ends.map(Into::into);
+        self.flows.push(Draft {
+            index,
+            source: from.host,
+            destination: to.host,
+            cards: [from.card, to.card],
+            size,
+            start,
+            stop: Time::NEVER,
+        });
+        self.operation(job, from.host, What::Send { flow: index as u32 }, Vec::new())
     }
 
     /// Adds a computation.

@@ -3,6 +3,7 @@
 use incast_units::{Bytes, Time};
 
 use super::balancing::Balancing;
+use super::network::PortId;
 
 /// One transfer from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,9 @@ pub struct Flow {
     pub source: u32,
     /// Receiving host.
     pub destination: u32,
+    /// Network card of each end, by its port: its data leaves by the first and arrives by the second, its
+    /// acknowledgements go the other way. `None`: one of the nearest, by the flow's hash.
+    pub cards: [Option<PortId>; 2],
     /// Payload to transfer; [`Bytes::UNLIMITED`] for a flow that ends by `stop`, or with the run.
     pub size: Bytes,
     /// Time of its start. For a flow that an operation sends: the earliest time at which it may start.
@@ -43,6 +47,7 @@ impl Flow {
             key: 0,
             source,
             destination,
+            cards: [None; 2],
             size,
             start,
             stop: Time::NEVER,
@@ -67,6 +72,7 @@ impl Flow {
         let differences = [
             ("source", self.source != other.source),
             ("destination", self.destination != other.destination),
+            ("cards", self.cards != other.cards),
             ("key", self.key != other.key),
             ("queue", self.queue != other.queue),
             ("algorithm", self.algorithm != other.algorithm),

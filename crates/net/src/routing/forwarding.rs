@@ -3,6 +3,9 @@
 //! Hosts that are attached in the same way share one *place*, and tables have one entry per place: hosts
 //! with one link to the same switch, and hosts with several links whose switches are the same at all times.
 //! Switches have a table, and so do hosts with several ports, which choose ports as switches do.
+//!
+//! Packets name their destination by an *address*: a host, or one card of a host with several. A card has the place of
+//! the hosts with one link to its switch.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -151,13 +154,15 @@ pub struct Forwarding<'a> {
     /// A node that no route passes.
     off: Option<NodeId>,
     places: Vec<Attachment>,
-    /// For every host its place, and the port of its switch that leads to it (not used for a host with
+    /// Number of the places at which hosts are; the others are only those of cards.
+    host_places: usize,
+    /// For every address its place, and the port of its switch that leads to it (not used for a host with
     /// several links).
     pub attachment: Vec<(u16, PortId)>,
 }
 
 impl<'a> Forwarding<'a> {
-    /// Determines where the first `hosts` nodes are attached.
+    /// Determines where the first `hosts` nodes are attached, and then these cards.
     ///
     /// # Errors
     /// When there are too many places.
@@ -166,19 +171,32 @@ impl<'a> Forwarding<'a> {
         views: &'a [Timeline],
         hosts: usize,
         off: Option<NodeId>,
+        cards: &[(NodeId, PortId)],
     ) -> Result<Self, String> {
-        let attachment = Vec::with_capacity(hosts);
-        let mut this = Self { ports, views, hosts, off, places: Vec::new(), attachment };
+        let attachment = Vec::with_capacity(hosts + cards.len());
+        let mut this = Self { ports, views, hosts, off, places: Vec::new(), host_places: 0, attachment };
         let mut known: BTreeMap<Attachment, u16> = BTreeMap::new();
-        for (host, outs) in ports.iter().enumerate().take(hosts) {
-            let place = this.place_of(host);
+        let of_hosts =
+            (0..hosts).map(|host| (this.place_of(host), ports[host].first().map_or(0, |out| out.port)));
+        let of_cards = cards.iter().map(|(host, card)| {
+            let out = &ports[*host as usize][usize::from(*card)];
+            (Attachment { several: false, switches: vec![vec![vec![out.node]]; views.len()] }, out.port)
+        });
+        let all: Vec<(Attachment, PortId)> = of_hosts.chain(of_cards).collect();
+        for (number, (place, port)) in all.into_iter().enumerate() {
+            if number == hosts {
+                this.host_places = known.len();
+            }
             let next = u16::try_from(known.len()).ok().filter(|next| *next != u16::MAX);
             let index = match (known.get(&place), next) {
                 (Some(index), _) => *index,
                 (None, Some(next)) => *known.entry(place).or_insert(next),
                 (None, None) => return Err(format!("hosts are attached in more than {} ways", u16::MAX)),
             };
-            this.attachment.push((index, outs.first().map_or(0, |out| out.port)));
+            this.attachment.push((index, port));
+        }
+        if cards.is_empty() {
+            this.host_places = known.len();
         }
         let mut places: Vec<(Attachment, u16)> = known.into_iter().collect();
         places.sort_unstable_by_key(|(_, index)| *index);
@@ -234,10 +252,11 @@ impl<'a> Forwarding<'a> {
     pub fn initial(&self) -> Result<Tables, (NodeId, NodeId)> {
         let works = |node, port| self.works(node, port, &self.views[0], None);
         let neighbours = neighbours(self.ports, self.hosts, works);
-        for to in &self.places {
+        let places = &self.places[..self.host_places];
+        for to in places {
             let distance = distances(&neighbours, self.hosts, to.after(0, 0));
             let reaches = |switch: &NodeId| distance[*switch as usize - self.hosts] != u32::MAX;
-            if let Some(lost) = self.places.iter().find(|from| !from.after(0, 0).iter().any(reaches)) {
+            if let Some(lost) = places.iter().find(|from| !from.after(0, 0).iter().any(reaches)) {
                 return Err((to.after(0, 0)[0], lost.after(0, 0)[0]));
             }
         }

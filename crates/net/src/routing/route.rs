@@ -11,14 +11,40 @@ use super::path::Paths;
 use super::timeline::Timeline;
 use crate::describe::network::{Detection, Network, NodeId, NodeKind, Out, PortId};
 
+/// Destination of a packet: a host by its number, or one card of a host with several, by [`Routes::address`].
+pub type Address = u32;
+
+/// The ends of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The host at which it begins.
+    pub from: NodeId,
+    /// The port by which it leaves that host; `None`: one of the nearest, by its hash.
+    pub by: Option<PortId>,
+    /// Its destination.
+    pub to: Address,
+}
+
+impl From<(NodeId, Address)> for Ends {
+    fn from((from, to): (NodeId, Address)) -> Self {
+        Self { from, by: None, to }
+    }
+}
+
 /// The ports of every node and the routes to every host.
 #[derive(Debug)]
 pub struct Routes {
     /// Ports of every node.
     pub ports: Vec<Vec<Out>>,
-    /// For every host its place (see [`super::forwarding`]), and, if it has one port, the port of its switch
-    /// that leads to it.
+    /// For every address its place (see [`super::forwarding`]), and, unless it is a host with several ports, the port
+    /// of its switch that leads to it. Hosts come first.
     pub attachment: Vec<(u16, PortId)>,
+    /// Number of hosts.
+    hosts: usize,
+    /// The cards that have addresses of their own, in the order of these.
+    cards: Vec<(NodeId, PortId)>,
+    /// For every host the address of its first card; empty if no card has one.
+    first_cards: Vec<Address>,
     /// The forwarding tables at the beginning.
     pub tables: Tables,
     /// The changes of the links.
@@ -32,11 +58,19 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Finds the routes of a network.
+    /// Finds the routes of a network to its hosts.
     ///
     /// # Errors
     /// When a host has no link to a switch or one to a host, is not among the first nodes, or two hosts cannot reach each other.
     pub fn new(network: &Network) -> Result<Self, String> {
+        Self::to_cards(network, false)
+    }
+
+    /// Finds the routes of a network to its hosts and, with `cards`, to each card of hosts that have several.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new). Two cards may be out of each other's reach.
+    pub fn to_cards(network: &Network, cards: bool) -> Result<Self, String> {
         let nodes = network.nodes.len();
         let hosts = network.hosts as usize;
         if let Some(added) = (hosts..nodes).find(|node| network.kind(*node as NodeId) == NodeKind::Host) {
@@ -78,19 +112,67 @@ impl Routes {
         }
         let timeline = Timeline::new(network)?;
         let off = off_routes(network);
+        let several = (0_u32..).zip(&ports).take(hosts).filter(|(_, outs)| cards && outs.len() > 1);
+        let cards: Vec<(NodeId, PortId)> = several
+            .flat_map(|(host, outs)| (0..outs.len() as PortId).map(move |card| (host, card)))
+            .collect();
+        let mut first_cards: Vec<Address> =
+            if cards.is_empty() { Vec::new() } else { (0..hosts as Address).collect() };
+        for (place, (host, _)) in cards.iter().enumerate().filter(|(_, (_, card))| *card == 0) {
+            first_cards[*host as usize] = (hosts + place) as Address;
+        }
         let Detection { switches: by_switches, hosts: by_hosts } = network.detection;
         let mut views = vec![timeline.seen_after(by_switches)];
         if by_hosts != by_switches {
             views.push(timeline.seen_after(by_hosts));
         }
-        let forwarding = Forwarding::new(&ports, &views, hosts, off)?;
+        let forwarding = Forwarding::new(&ports, &views, hosts, off, &cards)?;
         let tables = forwarding.initial().map_err(|(a, b)| {
             format!("no path between {} and {}", network.nodes[a as usize], network.nodes[b as usize])
         })?;
         let epochs = forwarding.later(&tables);
         let attachment = forwarding.attachment;
         let passing = (0..nodes as NodeId).filter(|node| !network.kind(*node).stores()).collect();
-        Ok(Self { ports, attachment, tables, timeline, epochs, off, passing })
+        Ok(Self { ports, attachment, hosts, cards, first_cards, tables, timeline, epochs, off, passing })
+    }
+
+    /// Returns the number of hosts.
+    #[must_use]
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    /// Returns the address of a host, or of one of its cards if the host has several and their routes were asked for.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, host: NodeId, card: Option<PortId>) -> Address {
+        match (card, self.first_cards.get(host as usize)) {
+            (Some(card), Some(first)) => first + Address::from(card),
+            _ => host,
+        }
+    }
+
+    /// Returns the host at an address.
+    #[must_use]
+    pub fn host_of(&self, address: Address) -> NodeId {
+        let card = (address as usize).checked_sub(self.hosts).and_then(|place| self.cards.get(place));
+        card.map_or(address, |(host, _)| *host)
+    }
+
+    /// Returns the ports of a host by which packets to an address arrive.
+    pub(super) fn ports_at(&self, address: Address) -> &[Out] {
+        let card = (address as usize).checked_sub(self.hosts).and_then(|place| self.cards.get(place));
+        match card {
+            Some((host, card)) => std::slice::from_ref(&self.ports[*host as usize][usize::from(*card)]),
+            None => &self.ports[address as usize],
+        }
+    }
+
+    /// Whether a path exists between these ends at the beginning.
+    #[must_use]
+    pub fn reaches(&self, paths: &Paths, ends: Ends) -> bool {
+        let path = self.path_by(&self.tables, paths, ends, 0, 0);
+        path.last().is_some_and(|out| out.node == self.host_of(ends.to))
     }
 
     /// Whether a node stores packets before it forwards them.
@@ -109,7 +191,7 @@ impl Routes {
         &'a self,
         tables: &'a Tables,
         node: NodeId,
-        destination: NodeId,
+        destination: Address,
     ) -> &'a [PortId] {
         let (place, last_port) = &self.attachment[destination as usize];
         match tables.of(node) {
@@ -126,13 +208,13 @@ impl Routes {
         ports.map(|(port, out)| self.timeline.largest(node, port as PortId, *out)).collect()
     }
 
-    /// The links from one host to another that packets with this hash take at `time`, first to last, in
+    /// The links between two ends that packets with this hash take at `time`, first to last, in
     /// their state at that time. If there is no path then, those at the beginning. Links that are connected
     /// by a node which forwards without storing count as one, with the sum of their delays.
-    pub fn path(&self, paths: &Paths, ends: (u32, u32), hash: u32, time: Time) -> Vec<Out> {
-        let time = time.ps();
+    pub fn path(&self, paths: &Paths, ends: impl Into<Ends>, hash: u32, time: Time) -> Vec<Out> {
+        let (ends, time) = (ends.into(), time.ps());
         let path = self.path_by(self.tables_at(time), paths, ends, hash, time);
-        let reached = path.last().is_some_and(|out| out.node == ends.1);
+        let reached = path.last().is_some_and(|out| out.node == self.host_of(ends.to));
         if reached { path } else { self.path_by(&self.tables, paths, ends, hash, time) }
     }
 
@@ -141,14 +223,15 @@ impl Routes {
         &self,
         tables: &Tables,
         paths: &Paths,
-        (source, destination): (u32, u32),
+        Ends { from, by, to }: Ends,
         hash: u32,
         time: u64,
     ) -> Vec<Out> {
         let mut path: Vec<Out> = Vec::new();
-        let mut node = source;
-        while node != destination {
-            let Some(port) = paths.pick(node, hash, self.next_ports(tables, node, destination)) else {
+        let (mut node, end) = (from, self.host_of(to));
+        while node != end {
+            let own = by.filter(|_| node == from);
+            let Some(port) = own.or_else(|| paths.pick(node, hash, self.next_ports(tables, node, to))) else {
                 break;
             };
             let out = self.ports[node as usize][usize::from(port)];
@@ -186,14 +269,14 @@ fn note(slowest: &mut Slowest, new: (Time, u32)) {
 
 impl Routes {
     /// The largest base RTT of the network: the longest delay of a data packet of `data` bytes between any
-    /// two hosts, plus the longest delay of an acknowledgement of `ack` bytes back.
+    /// two hosts, or cards with addresses of their own, plus the longest delay of an acknowledgement of `ack` bytes back.
     pub fn largest_round_trip(&self, data: u64, ack: u64) -> Time {
         self.largest_one_way(data) + self.largest_one_way(ack)
     }
 
     /// The longest delay of a packet of `size` bytes between two hosts, over all equal-cost paths.
     fn largest_one_way(&self, size: u64) -> Time {
-        let hosts = self.attachment.len();
+        let hosts = self.hosts;
         let cost = |node: NodeId, out: &Out| {
             let sending = if self.stores(node) { out.rate.time_for(Bytes::new(size)) } else { Time::ZERO };
             out.delay + sending
@@ -202,8 +285,9 @@ impl Routes {
         // For every place and each of its switches the two slowest links of hosts, up and down.
         let mut up: Vec<BTreeMap<NodeId, Slowest>> = vec![BTreeMap::new(); count];
         let mut down = up.clone();
-        for (host, &(place, _)) in (0..).zip(&self.attachment) {
-            for out in &self.ports[host as usize] {
+        for (address, &(place, _)) in (0..).zip(&self.attachment) {
+            let host = self.host_of(address);
+            for out in self.ports_at(address) {
                 let back = &self.ports[out.node as usize][usize::from(out.port)];
                 note(up[usize::from(place)].entry(out.node).or_default(), (cost(host, out), host));
                 note(down[usize::from(place)].entry(out.node).or_default(), (cost(out.node, back), host));

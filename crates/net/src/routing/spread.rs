@@ -7,7 +7,7 @@ use std::slice;
 use incast_units::{Bytes, Rate, Time};
 
 use super::forwarding::Tables;
-use super::route::{Routes, Sizes};
+use super::route::{Address, Ends, Routes, Sizes};
 use crate::describe::network::{NodeId, Out, PortId};
 
 /// A link that packets from one host to another may take, or several equal ones.
@@ -48,7 +48,7 @@ impl Link {
 pub struct Ways {
     first: (NodeId, Rate, Time),
     /// The place of the destination, with its link if it has only one, or with its number.
-    last: (u16, Result<(Rate, Time), NodeId>),
+    last: (u16, Result<(Rate, Time), Address>),
 }
 
 /// All shortest paths from one host to another that begin with a certain link.
@@ -74,19 +74,19 @@ struct Times {
 impl Routes {
     /// The links that packets from one host to another may take at `time` if they leave by this port and each node
     /// chooses any of its equal-cost ports. If there is no path then, those at the beginning.
-    pub fn spread(&self, ends: (NodeId, NodeId), port: PortId, time: Time) -> Spread {
+    pub fn spread(&self, ends: (NodeId, Address), port: PortId, time: Time) -> Spread {
         let time = time.ps();
         let now = self.spread_by(self.tables_at(time), ends, port, time);
         if now.links.is_empty() { self.spread_by(&self.tables, ends, port, time) } else { now }
     }
 
     /// Returns what [`spread`](Self::spread) depends on; `None` if it depends on the time.
-    pub fn ways(&self, (host, destination): (NodeId, NodeId), port: PortId) -> Option<Ways> {
+    pub fn ways(&self, (host, destination): (NodeId, Address), port: PortId) -> Option<Ways> {
         if !self.timeline.is_empty() {
             return None;
         }
         let first = &self.ports[host as usize][usize::from(port)];
-        let last = match self.ports[destination as usize].as_slice() {
+        let last = match self.ports_at(destination) {
             [only] => Ok((only.rate, only.delay)),
             _ => Err(destination),
         };
@@ -94,18 +94,22 @@ impl Routes {
         Some(Ways { first: (first.node, first.rate, first.delay), last: (place, last) })
     }
 
-    /// The ports by which a host reaches another at `time`, of equal cost.
-    pub fn cards(&self, (host, destination): (NodeId, NodeId), time: Time) -> &[PortId] {
-        self.next_ports(self.tables_at(time.ps()), host, destination)
+    /// The ports by which a path may begin at `time`: the one that its ends name, or those of equal cost.
+    pub fn first_ports<'a>(&'a self, ends: &'a Ends, time: Time) -> &'a [PortId] {
+        match &ends.by {
+            Some(port) => slice::from_ref(port),
+            None => self.next_ports(self.tables_at(time.ps()), ends.from, ends.to),
+        }
     }
 
     fn spread_by(
         &self,
         tables: &Tables,
-        (source, destination): (NodeId, NodeId),
+        (source, destination): (NodeId, Address),
         port: PortId,
         time: u64,
     ) -> Spread {
+        let end = self.host_of(destination);
         let mut places = BTreeMap::from([(source, 0)]);
         let mut line = VecDeque::from([(source, 0)]);
         let mut links: Vec<Link> = Vec::new();
@@ -119,13 +123,13 @@ impl Routes {
                 let Out { node: far, rate, delay, .. } = self.timeline.out_at(node, *port, out, time);
                 let known = places.len();
                 let to = *places.entry(far).or_insert(known);
-                if to == known && far != destination {
+                if to == known && far != end {
                     line.push_back((far, level + 1));
                 }
                 links.push(Link { from, to, level, rate, delay, stores, width: 1 });
             }
         }
-        Spread::new(links, places.len(), places.get(&destination).copied())
+        Spread::new(links, places.len(), places.get(&end).copied())
     }
 }
 

@@ -11,7 +11,7 @@ use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet};
 use incast_net::record::{FlowRecord, OwnPacket};
 use incast_units::{Bytes, Time};
 
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::{Context, Transport};
@@ -92,7 +92,7 @@ impl Transport for Credits {
     }
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let card = cx.nic_for(cx.facts.flows[step.flow as usize].destination, cx.facts.hashes(step.flow).0);
+        let card = cx.nic_for(step.flow, Way::Forth, cx.facts.hashes(step.flow).0);
         let packets = cx.facts.packets(step.flow);
         let limit = FIRST_WINDOW.min(packets);
         let mut flow = Outgoing { step, card, start: now, sent: 0, limit, packets, is_ready: false };
@@ -112,7 +112,7 @@ impl Transport for Credits {
         let (slot, size) = (flow.step.peer, sizes.data(payload) as u16);
         let data = Data { sequence, sent: now, slot, inflight: 0, number, payload: payload as u16 };
         Some(Packet {
-            destination: described.destination,
+            destination: cx.facts.address(flow.step.flow, Way::Forth),
             hash: cx.facts.hashes(flow.step.flow).0,
             size,
             body: data.body(),
@@ -207,7 +207,7 @@ impl Incoming {
     /// Sends a packet of this kind to the sender. It says how many packets have arrived.
     fn answer<E: Effects>(&self, sent: u64, received: u64, blank: Packet, cx: &mut Context<'_, E>) {
         let described = &cx.facts.flows[self.flow as usize];
-        let (destination, hash) = (described.source, cx.facts.hashes(self.flow).1);
+        let (destination, hash) = (cx.facts.address(self.flow, Way::Back), cx.facts.hashes(self.flow).1);
         let size = cx.facts.sizes(described.algorithm).ack as u16;
         let mut packet = Packet { destination, hash, size, ..blank };
         packet.set_ack(&Ack {
@@ -223,7 +223,7 @@ impl Incoming {
             marked: 0,
             bitmap: 0,
         });
-        let card = cx.nic_for(destination, hash);
+        let card = cx.nic_for(self.flow, Way::Back, hash);
         cx.nics[usize::from(card)].reply(received, &mut packet, &NO_INT, cx.effects);
     }
 }

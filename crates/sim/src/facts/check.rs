@@ -2,13 +2,15 @@
 
 use incast_cc::Fixed;
 use incast_net::describe::Simulation;
-use incast_net::describe::network::{Clock, NodeId, NodeKind};
+use incast_net::describe::flow::Flow;
+use incast_net::describe::network::{Clock, NodeId, NodeKind, PortId};
 use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
 use incast_net::describe::work::What;
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Rate, Time};
 
-use super::flows::FlowFacts;
+use super::fabric::Fabric;
+use super::flows::{FlowFacts, Way};
 use crate::recovery::keeps;
 
 /// End of the time that is simulated, 2⁶³ ps or 106 days: with what a packet takes beyond it, a time is still counted.
@@ -52,8 +54,11 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
                 "trimming needs selective repeat: go-back-N discards what arrives after a hole".into(),
             );
         }
-        if simulation.flows.len().max(network.hosts as usize) > LARGEST_ORIGIN as usize {
-            return fail(format!("trimming is possible with at most {LARGEST_ORIGIN} hosts and flows"));
+        let ends = facts.fabric.routes.attachment.len();
+        if simulation.flows.len().max(ends) > LARGEST_ORIGIN as usize {
+            return fail(format!(
+                "trimming is possible with at most {LARGEST_ORIGIN} hosts, their cards and flows"
+            ));
         }
     }
     let flow_control = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
@@ -100,6 +105,9 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
         if flow.source >= hosts || flow.destination >= hosts || flow.source == flow.destination {
             return fail(format!("flow {i} goes from host {} to {}", flow.source, flow.destination));
         }
+        if let Some(problem) = cards(i as u32, simulation, facts) {
+            return fail(format!("flow {i} {problem}"));
+        }
         if facts.transport.kind.is_controlled() && usize::from(flow.algorithm) >= facts.algorithms.len() {
             return fail(format!("flow {i} names algorithm {}", flow.algorithm));
         }
@@ -117,6 +125,25 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
         }
     }
     Ok(())
+}
+
+/// Says what is wrong with the cards that a flow names, if anything is.
+fn cards(index: u32, Simulation { network, flows, .. }: &Simulation, facts: &FlowFacts) -> Option<String> {
+    let Flow { source, destination, cards, .. } = flows[index as usize];
+    let Fabric { routes, paths, .. } = &facts.fabric;
+    let name = |(host, card): (NodeId, Option<PortId>)| {
+        let name = &network.nodes[host as usize];
+        card.map_or_else(|| name.clone(), |card| format!("card {card} of {name}"))
+    };
+    let ends = [(source, cards[0]), (destination, cards[1])];
+    let ports = |host: NodeId| routes.ports[host as usize].len();
+    if let Some(end) =
+        ends.iter().find(|(host, card)| card.is_some_and(|card| usize::from(card) >= ports(*host)))
+    {
+        return Some(format!("names {}, which has {} cards", name(*end), ports(end.0)));
+    }
+    let reaches = cards == [None; 2] || routes.reaches(paths, facts.ends(index, Way::Forth));
+    (!reaches).then(|| format!("has no path from {} to {}", name(ends[0]), name(ends[1])))
 }
 
 /// Says what would take longer than can be simulated, if anything does.

@@ -4,7 +4,7 @@ use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::path::Paths;
-use incast_net::routing::route::Routes;
+use incast_net::routing::route::{Address, Routes};
 use incast_units::{Bytes, Rate};
 
 use super::circuits::Circuits;
@@ -28,7 +28,10 @@ impl Fabric {
     /// # Errors
     /// When a node or a circuit cannot be reached or contradicts another part: what to say.
     pub(super) fn new(simulation: &Simulation, largest_packet: Bytes) -> Result<Self, String> {
-        let routes = Routes::new(&simulation.network)?;
+        let routes = Routes::to_cards(
+            &simulation.network,
+            simulation.flows.iter().any(|flow| flow.cards.iter().any(Option::is_some)),
+        )?;
         let circuits = Circuits::new(&simulation.network, &routes.ports)?;
         let links = simulation.network.links.iter().map(|link| link.rate);
         let mut rates: Vec<Rate> = links.chain(routes.timeline.rates()).collect();
@@ -44,8 +47,8 @@ impl Fabric {
     }
 
     /// The port of a host with several ports and this table by which packets with this hash leave for
-    /// another host.
-    pub(crate) fn nic_for(&self, host: NodeId, table: &Table, destination: u32, hash: u32) -> PortId {
+    /// a destination.
+    pub(crate) fn nic_for(&self, host: NodeId, table: &Table, destination: Address, hash: u32) -> PortId {
         let (place, _) = self.routes.attachment[destination as usize];
         self.paths.pick(host, hash, table.group(place, destination)).unwrap_or(0)
     }

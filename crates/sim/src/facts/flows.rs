@@ -9,11 +9,12 @@ use incast_net::describe::algorithm::Algorithm;
 use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
 use incast_net::describe::impairments::Share;
-use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::network::{Out, PortId};
 use incast_net::describe::transport::{BaseRtt, Counting, Kind, Transport};
 use incast_net::packet::{flag, without_entropy};
 use incast_net::record::FlowRecord;
-use incast_net::routing::route::{Sizes, describe_path, ideal_arrival, one_way};
+use incast_net::routing::forwarding::Table;
+use incast_net::routing::route::{Address, Ends, Sizes, describe_path, ideal_arrival, one_way};
 use incast_net::routing::spread::{Spread, Ways};
 use incast_units::{Bytes, Time};
 
@@ -21,8 +22,14 @@ use super::ending::Ending;
 use super::fabric::Fabric;
 use super::stamps::Stamps;
 
-/// The host that sends packets and the host that receives them.
-type Ends = (NodeId, NodeId);
+/// Direction of the packets of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the source to the destination: data.
+    Forth,
+    /// From the destination to the source: acknowledgements and other replies.
+    Back,
+}
 
 /// The links that packets may take.
 #[derive(Debug)]
@@ -211,6 +218,34 @@ impl<'a> FlowFacts<'a> {
         (messages > 1).then_some((number, messages))
     }
 
+    /// Returns the destination of a flow's packets.
+    #[inline]
+    pub(crate) fn address(&self, flow: u32, way: Way) -> Address {
+        let Flow { source, destination, cards: [source_card, destination_card], .. } =
+            self.flows[flow as usize];
+        match way {
+            Way::Forth => self.fabric.routes.address(destination, destination_card),
+            Way::Back => self.fabric.routes.address(source, source_card),
+        }
+    }
+
+    /// Returns the ends of a flow's packets.
+    pub(crate) fn ends(&self, flow: u32, way: Way) -> Ends {
+        let Flow { source, destination, cards: [source_card, destination_card], .. } =
+            self.flows[flow as usize];
+        let (from, by) = match way {
+            Way::Forth => (source, source_card),
+            Way::Back => (destination, destination_card),
+        };
+        Ends { from, by, to: self.address(flow, way) }
+    }
+
+    /// Returns the port by which a flow's packets with this hash leave a host with several ports and this table.
+    pub(crate) fn nic_for(&self, flow: u32, way: Way, table: &Table, hash: u32) -> PortId {
+        let Ends { from, by, to } = self.ends(flow, way);
+        by.unwrap_or_else(|| self.fabric.nic_for(from, table, to, hash))
+    }
+
     /// Returns the number of packets of a flow; [`u64::MAX`] if it has no end.
     pub(crate) fn packets(&self, flow: u32) -> u64 {
         let flow = &self.flows[flow as usize];
@@ -230,9 +265,9 @@ impl<'a> FlowFacts<'a> {
     /// The links that a flow takes at its start, there and back.
     pub(crate) fn links(&self, flow: u32, start: Time) -> (Vec<Out>, Vec<Out>) {
         let (hash, back) = self.hashes(flow);
-        let Flow { source, destination, .. } = self.flows[flow as usize];
-        let forward = self.fabric.routes.path(&self.fabric.paths, (source, destination), hash, start);
-        (forward, self.fabric.routes.path(&self.fabric.paths, (destination, source), back, start))
+        let Fabric { routes, paths, .. } = &self.fabric;
+        let forward = routes.path(paths, self.ends(flow, Way::Forth), hash, start);
+        (forward, routes.path(paths, self.ends(flow, Way::Back), back, start))
     }
 
     /// Returns the record of a flow that has only started: nothing sent, no completion time.
@@ -262,7 +297,7 @@ impl<'a> FlowFacts<'a> {
             return Alone { forward: Links::One(forward), back: vec![Links::One(back)], sizes };
         }
         let [(ends, card), (ends_back, cards_back)] = self.cards(flow, start);
-        let spread = card.first().map(|card| self.spread(ends, *card, start));
+        let spread = card.first().map(|card| self.spread(&ends, *card, start));
         let forward = match spread.filter(|spread| !spread.is_one_path()) {
             Some(spread) => Links::Any(spread),
             None => Links::One(forward),
@@ -275,7 +310,7 @@ impl<'a> FlowFacts<'a> {
             }
             Acknowledgements::OnePath => vec![Links::One(back)],
             Acknowledgements::Balanced => {
-                cards_back.iter().map(|card| Links::Any(self.spread(ends_back, *card, start))).collect()
+                cards_back.iter().map(|card| Links::Any(self.spread(&ends_back, *card, start))).collect()
             }
         };
         Alone { forward, back, sizes }
@@ -283,25 +318,27 @@ impl<'a> FlowFacts<'a> {
 
     /// Returns the ends of a flow that is spread and the ports by which its data may leave, and these of its
     /// acknowledgements.
-    fn cards(&self, flow: u32, start: Time) -> [(Ends, Cow<'_, [PortId]>); 2] {
+    fn cards(&self, flow: u32, start: Time) -> [(Ends, Vec<PortId>); 2] {
         let Fabric { routes, paths, .. } = &self.fabric;
-        let Flow { source, destination, balancing, .. } = self.flows[flow as usize];
         let (hash, hash_back) = self.hashes(flow);
         let one = |ends: Ends, hash| {
-            let card = paths.pick(ends.0, hash, routes.cards(ends, start));
-            (ends, Cow::Owned(card.into_iter().collect()))
+            let card = paths.pick(ends.from, hash, routes.first_ports(&ends, start));
+            (ends, card.into_iter().collect())
         };
-        let back = (destination, source);
-        let all = || (back, Cow::Borrowed(routes.cards(back, start)));
+        let back = self.ends(flow, Way::Back);
         // All data leaves by one card.
         [
-            one((source, destination), hash),
-            if balancing.has_entropies() { all() } else { one(back, hash_back) },
+            one(self.ends(flow, Way::Forth), hash),
+            match self.flows[flow as usize].balancing.has_entropies() {
+                true => (back, routes.first_ports(&back, start).to_vec()),
+                false => one(back, hash_back),
+            },
         ]
     }
 
     /// Returns the paths that begin with a port.
-    fn spread(&self, ends: Ends, port: PortId, start: Time) -> Cow<'_, Spread> {
+    fn spread(&self, ends: &Ends, port: PortId, start: Time) -> Cow<'_, Spread> {
+        let ends = (ends.from, ends.to);
         let known = self.fabric.routes.ways(ends, port).and_then(|ways| self.spreads.get(&ways));
         known.map_or_else(|| Cow::Owned(self.fabric.routes.spread(ends, port, start)), Cow::Borrowed)
     }
@@ -314,7 +351,8 @@ impl<'a> FlowFacts<'a> {
             (0_u32..).zip(self.flows).filter(|(_, flow)| flow.balancing.spreads()).map(|(flow, _)| flow)
         {
             for (ends, cards) in self.cards(flow, Time::ZERO) {
-                for &card in &*cards {
+                for card in cards {
+                    let ends = (ends.from, ends.to);
                     let Some(ways) = routes.ways(ends, card) else { return };
                     spreads.entry(ways).or_insert_with(|| routes.spread(ends, card, Time::ZERO));
                 }

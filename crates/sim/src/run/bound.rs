@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
+use incast_net::describe::network::PortId;
 use incast_net::describe::work::What;
 use incast_units::{Bytes, Rate, Time};
 
@@ -24,7 +25,10 @@ struct Idle {
     around_arriving: [Time; 2],
 }
 
-/// Least work of the links of one host, in one direction, for a job.
+/// A host, 0 for its links as a sender or 1 as a receiver, and one of its cards or all of them.
+type Links = (u32, usize, Option<PortId>);
+
+/// Least work of links of one host, in one direction, for a job.
 struct Busy {
     /// Bytes of all flows.
     bytes: Bytes,
@@ -39,7 +43,8 @@ struct Busy {
 ///   earliest start, and each computation has its processor for itself;
 /// - for each processor of a host, the sum of the job's computations on it;
 /// - for each host and direction, the time for which the host's links are busy with the bytes of the job's flows,
-///   plus what the first packet needs before and the last packet and its acknowledgement after.
+///   plus what the first packet needs before and the last packet and its acknowledgement after; and likewise for each
+///   of its cards with the flows that name it.
 ///
 /// Queues and links between switches are not counted, nor are earliest starts of flows, nor dependencies on other
 /// jobs. For one flow it is the ideal completion time ([`ideal`](incast_net::record::FlowRecord::ideal)).
@@ -64,7 +69,12 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
     }
     let mut computing: Vec<BTreeMap<(u32, u16), Time>> = vec![BTreeMap::new(); jobs];
     let mut idle: BTreeMap<u32, Idle> = BTreeMap::new();
-    let mut busy: Vec<BTreeMap<(u32, usize), Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
+    let mut busy: Vec<BTreeMap<Links, Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
+    // The rate of all links of a host, or of the link of one of its cards.
+    let rate = |host: u32, card: Option<PortId>| match card {
+        None => rates[host as usize],
+        Some(card) => facts.fabric().routes.ports[host as usize][usize::from(card)].rate,
+    };
     for operation in operations {
         match operation.what {
             What::Compute { time, processor } => {
@@ -79,11 +89,16 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
                 let rest = [[Time::ZERO, alone.after_leaving], alone.around_arriving];
                 for (side, host) in ends.into_iter().enumerate() {
                     let [before, after] = rest[side];
-                    let sums = busy[usize::from(operation.job)].entry((host, side));
-                    let sums = sums.or_insert(Busy { bytes: Bytes::ZERO, sum: Time::ZERO, before, after });
-                    sums.bytes += alone.bytes;
-                    sums.sum += rates[host as usize].time_for(alone.bytes);
-                    (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
+                    // The bytes count for the card that the flow names, and for all cards together.
+                    let card = described.cards[side].map(|card| (host, side, Some(card)));
+                    for links in [Some((host, side, None)), card].into_iter().flatten() {
+                        let sums = busy[usize::from(operation.job)].entry(links);
+                        let sums =
+                            sums.or_insert(Busy { bytes: Bytes::ZERO, sum: Time::ZERO, before, after });
+                        sums.bytes += alone.bytes;
+                        sums.sum += rate(host, links.2).time_for(alone.bytes);
+                        (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
+                    }
                 }
                 idle.insert(flow, alone);
             }
@@ -93,10 +108,10 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
         .iter()
         .zip(&computing)
         .map(|(links, processors)| {
-            let links = links.iter().map(|(&(host, _), busy)| {
+            let links = links.iter().map(|(&(host, _, card), busy)| {
                 // One link takes one packet after the other, each for a whole number of picoseconds.
-                let one_link = facts.fabric().routes.ports[host as usize].len() == 1;
-                let takes = if one_link { busy.sum } else { rates[host as usize].time_for(busy.bytes) };
+                let one_link = card.is_some() || facts.fabric().routes.ports[host as usize].len() == 1;
+                let takes = if one_link { busy.sum } else { rate(host, card).time_for(busy.bytes) };
                 busy.before + takes + busy.after
             });
             links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)

@@ -53,7 +53,7 @@ fn of_flow(captured: &Captured, explained: &Explained, facts: &Facts<'_>) -> Pac
 
 /// Returns the flow that its destination knows by an index.
 fn flow_of(packet: &Packet, slot: u32, to_receiver: bool, facts: &Facts<'_>) -> Option<u32> {
-    let [from, to] = facts.by_host.get(packet.destination as usize)?;
+    let [from, to] = facts.by_host.get(facts.fabric().routes.host_of(packet.destination) as usize)?;
     let list = if to_receiver { to } else { from };
     list.get(slot as usize).copied()
 }

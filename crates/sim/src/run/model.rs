@@ -18,7 +18,7 @@ impl Model for Facts<'_> {
     }
 
     fn hosts(&self) -> usize {
-        self.fabric().routes.attachment.len()
+        self.fabric().routes.hosts()
     }
 
     fn shortest_delay(&self, node: NodeId, port: PortId, out: &Out) -> Time {

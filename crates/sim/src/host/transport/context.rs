@@ -8,7 +8,7 @@ use incast_net::record::{FlowRecord, OwnPacket};
 use incast_net::routing::forwarding::Table;
 
 use super::explain::{Explained, explained};
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::facts::work::WorkFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
@@ -126,9 +126,9 @@ impl<E: Effects> Context<'_, E> {
 }
 
 impl<E> Context<'_, E> {
-    /// The network card for packets with this hash to another host.
+    /// The network card of its host for packets of a flow with this hash.
     #[inline]
-    pub(crate) fn nic_for(&self, destination: u32, hash: u32) -> PortId {
-        self.table.map_or(0, |table| self.facts.fabric.nic_for(self.host, table, destination, hash))
+    pub(crate) fn nic_for(&self, flow: u32, way: Way, hash: u32) -> PortId {
+        self.table.map_or(0, |table| self.facts.nic_for(flow, way, table, hash))
     }
 }

@@ -5,12 +5,18 @@ use incast_net::describe::balancing::Acknowledgements;
 use incast_net::packet::{IntRecords, ONE_PATH, Packet};
 
 use super::context::Context;
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 
-/// Queues a packet to the sender at the network card of its route.
+/// Queues a packet to the sender of a flow at the network card of its route.
 #[inline(always)]
-pub(super) fn send_back<E: Effects>(now: u64, mut packet: Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
-    let card = cx.nic_for(packet.destination, packet.path_hash());
+pub(super) fn send_back<E: Effects>(
+    now: u64,
+    flow: u32,
+    mut packet: Packet,
+    int: &IntRecords,
+    cx: &mut Context<'_, E>,
+) {
+    let card = cx.nic_for(flow, Way::Back, packet.path_hash());
     cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
 }
 

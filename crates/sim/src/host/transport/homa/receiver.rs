@@ -9,7 +9,7 @@ use incast_units::{Bytes, Rate};
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data, GRANT, RESEND};
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::transport::context::Context;
 use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::rank;
@@ -402,13 +402,13 @@ fn acknowledge<E: Effects>(
 fn send<E: Effects>(now: u64, packet: Packet, flow: u32, cx: &mut Context<'_, E>) {
     let described = &cx.facts.flows[flow as usize];
     let mut packet = Packet {
-        destination: described.source,
+        destination: cx.facts.address(flow, Way::Back),
         hash: cx.facts.hashes(flow).1,
         size: cx.facts.sizes(described.algorithm).ack as u16,
         queue: TOP,
         ..packet
     };
-    let card = cx.nic_for(packet.destination, packet.hash);
+    let card = cx.nic_for(flow, Way::Back, packet.hash);
     cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
 }
 

@@ -14,7 +14,7 @@ use super::ranges::Ranges;
 use super::wire::{Control, Data, GRANT};
 use crate::balancing;
 use crate::balancing::policy::Entropies;
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
@@ -128,9 +128,9 @@ impl Message {
             flow: step.flow,
             index,
             peer: step.peer,
-            destination: flow.destination,
+            destination: facts.address(step.flow, Way::Forth),
             hash,
-            port: cx.nic_for(flow.destination, hash),
+            port: cx.nic_for(step.flow, Way::Forth, hash),
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             size,
@@ -428,7 +428,7 @@ impl Senders {
     pub(super) fn rerouted<E: Effects>(&mut self, priorities: &Priorities, cx: &mut Context<'_, E>) {
         for place in 0..self.messages.len() as u32 {
             let message = &mut self.messages[place as usize];
-            let port = cx.nic_for(message.destination, message.hash);
+            let port = cx.nic_for(message.flow, Way::Forth, message.hash);
             if !message.active || port == message.port {
                 continue;
             }

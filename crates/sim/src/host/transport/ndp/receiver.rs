@@ -6,7 +6,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, Kind, NO_INT, Packet, flag};
 use incast_units::Bytes;
 
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::transport::context::Context;
 use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::host::transport::reply::{path_back, send_back};
@@ -86,7 +86,7 @@ impl Receivers {
             let (mut answer, ack) =
                 answer(Kind::Ack, incoming.completed, packet, &data, &incoming, packets, cx.facts);
             answer.set_ack(&ack);
-            return send_back(now, answer, &NO_INT, cx);
+            return send_back(now, incoming.flow, answer, &NO_INT, cx);
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot) } else { incoming.place };
         let state = &mut self.states[place as usize];
@@ -111,7 +111,7 @@ impl Receivers {
             self.ask(now, data.slot, place, cx);
         }
         answer.set_ack(&Ack { inflight: self.states[place as usize].pulls, ..ack });
-        send_back(now, answer, &NO_INT, cx);
+        send_back(now, incoming.flow, answer, &NO_INT, cx);
     }
 
     /// A packet of a flow has arrived, which is worth a pull: with its answer if no pull waits and none was sent
@@ -150,7 +150,7 @@ impl Receivers {
                 self.pacer.turns.push_back(slot);
             }
             self.pacer.next = now.saturating_add(spacing(cx));
-            send_back(now, pull, &NO_INT, cx);
+            send_back(now, incoming.flow, pull, &NO_INT, cx);
         }
         self.pacer.schedule(cx.effects);
     }
@@ -217,7 +217,7 @@ fn answer(
 fn to_sender(blank: Packet, incoming: &Incoming, (hash, flags): (u32, u8), facts: &FlowFacts) -> Packet {
     let flow = &facts.flows[incoming.flow as usize];
     Packet {
-        destination: flow.source,
+        destination: facts.address(incoming.flow, Way::Back),
         hash,
         size: facts.sizes(flow.algorithm).ack as u16,
         queue: facts.transport.ack_queue.unwrap_or(flow.queue),

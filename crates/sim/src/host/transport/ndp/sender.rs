@@ -10,7 +10,7 @@ use incast_units::{Bytes, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
 use crate::rank;
@@ -92,14 +92,14 @@ impl Sender {
             state: State::Waiting,
             queue: flow.queue,
             backoff: 0,
-            port: cx.nic_for(flow.destination, hash),
+            port: cx.nic_for(step.flow, Way::Forth, hash),
             flow: step.flow,
             index,
             peer: step.peer,
-            destination: flow.destination,
+            destination: facts.address(step.flow, Way::Forth),
             hash,
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
-            origin: Origin::new(flow.source, index),
+            origin: Origin::new(facts.address(step.flow, Way::Back), index),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             packets_known: Selective::new(Cut::new(packets, full, last), &settings),
             size,
@@ -119,7 +119,7 @@ impl Sender {
 
     /// The network card of its packets, by the current routes.
     pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.nic_for(self.destination, self.hash)
+        cx.nic_for(self.flow, Way::Forth, self.hash)
     }
 
     /// The event at which it stops sending new data, if it has a stop time.

@@ -7,7 +7,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use incast_units::{Bytes, Time};
 
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::host::transport::context::Context;
 use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::host::transport::reply::{path_back, send_back};
@@ -185,7 +185,7 @@ impl Receivers {
         if verdict == (Verdict::Early { report: false }) {
             if state.control.notify(&self.rules, &arrival) {
                 let cnp = congestion_notification(&incoming, state.hash, cx.facts);
-                send_back(now, cnp, int, cx);
+                send_back(now, incoming.flow, cnp, int, cx);
             }
             return;
         }
@@ -205,7 +205,7 @@ impl Receivers {
         }
         if response.notify {
             let cnp = congestion_notification(&incoming, state.hash, cx.facts);
-            send_back(now, cnp, int, cx);
+            send_back(now, incoming.flow, cnp, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
         let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.facts);
@@ -220,7 +220,7 @@ impl Receivers {
             return;
         };
         state.held = None;
-        self.reply(now, ack, &echo, int, cx);
+        self.reply(now, incoming.flow, ack, &echo, int, cx);
         if last {
             self.end(data.slot);
         }
@@ -236,7 +236,7 @@ impl Receivers {
         let (mut nack, body) =
             acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.facts);
         nack.set_ack(&Ack { packets: 0, ..body });
-        send_back(now, nack, &NO_INT, cx);
+        send_back(now, incoming.flow, nack, &NO_INT, cx);
     }
 
     /// A timer of the flow `slot` has expired: a held acknowledgement is due, or the flow has stopped.
@@ -249,7 +249,7 @@ impl Receivers {
         }
         let Some(echo) = state.control.on_timer(Time::from_ps(now)) else { return };
         if let Some((packet, ack, int)) = state.held.take().map(|held| *held) {
-            self.reply(now, (packet, ack), &echo, &int, cx);
+            self.reply(now, incoming.flow, (packet, ack), &echo, &int, cx);
         }
     }
 
@@ -330,7 +330,7 @@ impl Receivers {
             inflight: Bytes::new(u64::from(data.inflight)),
             held: Time::ZERO,
         };
-        self.reply(now, ack, &echo, int, cx);
+        self.reply(now, incoming.flow, ack, &echo, int, cx);
     }
 
     /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
@@ -338,6 +338,7 @@ impl Receivers {
     fn reply<E: Effects>(
         &mut self,
         now: u64,
+        flow: u32,
         (mut packet, ack): (Packet, Ack),
         echo: &Echo,
         int: &IntRecords,
@@ -352,7 +353,7 @@ impl Receivers {
             ..ack
         };
         packet.set_ack(&ack);
-        send_back(now, packet, int, cx);
+        send_back(now, flow, packet, int, cx);
     }
 }
 
@@ -389,7 +390,7 @@ fn acknowledgement(
     let with_bitmap = if bitmap.is_some() { flag::BITMAP } else { 0 };
     let circuit = if packet.is(flag::CIRCUIT) { flag::CIRCUIT_ECHO } else { 0 };
     let reply = Packet {
-        destination: flow.source,
+        destination: facts.address(incoming.flow, Way::Back),
         hash,
         hop_delay: packet.hop_delay,
         size: facts.sizes(flow.algorithm).ack as u16,
@@ -417,7 +418,7 @@ fn congestion_notification(incoming: &Incoming, hash: u32, facts: &FlowFacts) ->
         bitmap: 0,
     };
     let mut cnp = Packet {
-        destination: facts.flows[incoming.flow as usize].source,
+        destination: facts.address(incoming.flow, Way::Back),
         hash,
         size: facts.transport.header.max(facts.transport.smallest).get() as u16,
         queue: facts.transport.cnp_queue,

@@ -13,7 +13,7 @@ use super::connection::{Connection, Message};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
 use crate::facts::stamps::Times;
 use crate::host::program::Step;
 use crate::host::transport::context::Context;
@@ -106,11 +106,11 @@ impl Sender {
             state: State::Blocked,
             queue: flow.queue,
             backoff: 0,
-            port: cx.nic_for(flow.destination, hash),
+            port: cx.nic_for(step.flow, Way::Forth, hash),
             algorithm: flow.algorithm,
             message,
             connection,
-            destination: flow.destination,
+            destination: facts.address(step.flow, Way::Forth),
             hash,
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
@@ -177,7 +177,7 @@ impl Sender {
 
     /// The network card of its packets, by the current routes.
     pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.nic_for(self.destination, self.hash)
+        cx.nic_for(self.message.flow, Way::Forth, self.hash)
     }
 
     /// Its congestion control has started.
@@ -665,7 +665,7 @@ fn message(now: u64, index: u32, step: Step, first: u64, facts: &FlowFacts) -> (
         flow: step.flow,
         index,
         peer: step.peer,
-        origin: Origin::new(flow.source, index),
+        origin: Origin::new(facts.address(step.flow, Way::Back), index),
         end: first.saturating_add(packets),
         begin,
         limit: begin.saturating_add(size),

@@ -1,0 +1,264 @@
+//! Ranks of collectives that are the GPUs of hosts with several network cards, their channels, and flows that name cards.
+#![allow(missing_docs, reason = "a test")]
+
+mod common;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use incast_lab::Scenario;
+use incast_lab::results::TableName;
+use incast_lab::run::{RunOptions, RunResult};
+use incast_lab::scenario::Built;
+use incast_sim::describe::work::What;
+
+/// Servers with cards of 100 Gbps and 1 us on separate rails, packets of 1000 B and 54 B of headers, no control.
+fn text(servers: u32, rails: u32, spines: u32, traffic: &str) -> String {
+    format!(
+        "topology = {{ kind = \"rail-optimized\", servers = {servers}, rails = {rails}, spines = {spines}, \
+         rate = \"100Gbps\", delay = \"1us\" }}\ncc = {{ algorithm = \"constant\" }}\n[[traffic]]\n{traffic}"
+    )
+}
+
+fn built(servers: u32, rails: u32, spines: u32, traffic: &str) -> Built {
+    let text = text(servers, rails, spines, traffic);
+    Scenario::from_toml(&text, "ranks.toml", &[]).unwrap().build().unwrap()
+}
+
+/// The problems of a scenario, as one text.
+fn refused(servers: u32, rails: u32, spines: u32, traffic: &str) -> String {
+    let text = text(servers, rails, spines, traffic);
+    let problems =
+        Scenario::from_toml(&text, "ranks.toml", &[]).and_then(|scenario| scenario.build()).unwrap_err();
+    problems.to_string()
+}
+
+fn go(built: &Built) -> RunResult {
+    common::go("ranks", "seed = 1\n", built, &RunOptions::default())
+}
+
+fn column(result: &RunResult, table: TableName, name: &str) -> Vec<i64> {
+    let table = result.table(table).unwrap();
+    let columns = table.batches.iter().map(|batch| batch.column_by_name(name).unwrap());
+    columns.flat_map(|column| column.as_primitive::<Int64Type>().values().to_vec()).collect()
+}
+
+fn ratios(result: &RunResult) -> Vec<f64> {
+    let table = result.table(TableName::Jobs).unwrap();
+    let columns = table.batches.iter().map(|batch| batch.column_by_name("bound_ratio").unwrap());
+    columns.flat_map(|column| column.as_primitive::<Float64Type>().values().to_vec()).collect()
+}
+
+/// Bytes on the wire that each card of a host has sent, by its port.
+fn sent(result: &RunResult, host: u32) -> Vec<u64> {
+    let mut ports: Vec<_> = result.outcome.ports.iter().filter(|port| port.node == host).collect();
+    ports.sort_by_key(|port| port.port);
+    ports.iter().map(|port| port.transmitted.get()).collect()
+}
+
+/// Every flow: its ends with their cards, and its payload.
+fn flows(built: &Built) -> Vec<(String, String, u64)> {
+    let name =
+        |host: u32, card: Option<u16>| card.map_or(format!("h{host}"), |card| format!("h{host}.{card}"));
+    let flows = built.simulation.flows.iter();
+    flows.map(|f| (name(f.source, f.cards[0]), name(f.destination, f.cards[1]), f.size.get())).collect()
+}
+
+/// Four servers of eight GPUs reduce 8 MB: 32 ranks, eight channels of 1 MB, each of which sends 2 · 31/32 MB from each
+/// server to the next by its own card. In packets of 1000 B these are 1,937 and one of 500 B, which take 163,372,160 ps at
+/// 100 Gbps. The last one waits for the one before it at the switch and arrives 165,456,480 ps after the start; its
+/// acknowledgement takes 2,010,240 ps.
+#[test]
+fn a_ring_uses_all_cards_of_a_server_alike() {
+    let built = built(4, 8, 0, "kind = \"ring-allreduce\"\nsize = \"8MB\"\n");
+    let all = flows(&built);
+    assert_eq!(all.len(), 32);
+    for card in 0..8 {
+        assert!(all.contains(&(format!("h3.{card}"), format!("h0.{card}"), 1_937_500)), "{all:?}");
+    }
+    let result = go(&built);
+    let sent = sent(&result, 0);
+    assert_eq!(sent.len(), 8);
+    assert!(sent.iter().all(|bytes| *bytes == sent[0]), "{sent:?}");
+    assert_eq!(column(&result, TableName::Jobs, "bound_ps"), [167_466_720]);
+    // The acknowledgements of the ring's other flow, 64 B for 1054, are in the way.
+    let ratio = ratios(&result)[0];
+    assert!((1.0..1.0 + 64.0 / 1054.0).contains(&ratio), "{ratio}");
+}
+
+/// The closed form for whole servers: 2 · 3/4 of the bytes over eight cards.
+#[test]
+fn servers_as_ranks_send_less_and_one_channel_takes_one_card() {
+    let ring = |more: &str| built(4, 8, 0, &format!("kind = \"ring-allreduce\"\nsize = \"8MB\"\n{more}"));
+    let hosts = flows(&ring("ranks = \"hosts\"\n"));
+    assert_eq!(hosts.len(), 32);
+    assert!(hosts.iter().all(|(_, _, bytes)| *bytes == 1_500_000), "{hosts:?}");
+    let one = flows(&ring("ranks = \"hosts\"\nchannels = 1\n"));
+    assert_eq!(one.len(), 4);
+    assert!(one.contains(&("h0.0".into(), "h1.0".into(), 12_000_000)), "{one:?}");
+    // Twelve channels on eight cards: 8,000,000 / 12 = 666,666 and a rest of eight bytes for the first eight.
+    let twelve = flows(&ring("ranks = \"hosts\"\nchannels = 12\n"));
+    let from_h0: Vec<_> =
+        twelve.iter().filter(|(from, ..)| from == "h0.3").map(|(_, _, bytes)| *bytes).collect();
+    // 2 · 3/4 of 666,667 and of 666,666, rounded up.
+    assert_eq!(from_h0, [1_000_001, 999_999]);
+}
+
+/// Eight rings, one for each GPU of a server, do not meet. By hash they took 3.96 times the bound.
+#[test]
+fn eight_rings_at_once_keep_to_their_rails() {
+    let built = built(16, 8, 0, "kind = \"hsdp\"\nsize = \"8MB\"\n");
+    assert_eq!(built.simulation.flows.len(), 128);
+    assert!(
+        built.simulation.flows.iter().all(|flow| flow.cards[0].is_some() && flow.cards[0] == flow.cards[1])
+    );
+    let result = go(&built);
+    let ratio = ratios(&result)[0];
+    assert!((1.0..1.0 + 64.0 / 1054.0).contains(&ratio), "{ratio}");
+    // The same as eight blocks of traffic, of one card of each server.
+    let rings: Vec<String> = (0..8)
+        .map(|card| {
+            format!("name = \"r{card}\"\nkind = \"flows\"\nfrom = \"h0-h14.{card}\"\nto = \"h1-h15.{card}\"\nsize = \"8MB\"\n")
+        })
+        .collect();
+    let built = self::built(16, 8, 0, &rings.join("[[traffic]]\n"));
+    let result = go(&built);
+    let longest = column(&result, TableName::Flows, "fct_ps").into_iter().max().unwrap();
+    let alone = column(&result, TableName::Flows, "own_ideal_fct_ps")[0];
+    assert!(longest >= alone && (longest as f64) < 1.061 * alone as f64, "{longest} {alone}");
+}
+
+/// Two servers of two GPUs, two channels: four ranks divide the 4,000 B of a channel into four parts, of which six cross
+/// each edge. A part takes two steps through a server, so that the first two of each pass are those of its own GPUs.
+#[test]
+fn steps_of_a_ring_pass_through_the_gpus_of_a_server() {
+    let built = built(2, 2, 0, "kind = \"ring-allreduce\"\nsize = \"8003B\"\nsteps = true\npasses = 2\n");
+    let sim = &built.simulation;
+    // Passes, channels, steps, servers.
+    assert_eq!(sim.flows.len(), 2 * 2 * 6 * 2);
+    for (from, card, bytes) in [(0, 0, 4002), (0, 1, 4001), (1, 0, 4002), (1, 1, 4001)] {
+        let own = sim.flows.iter().filter(|f| (f.source, f.cards) == (from, [Some(card); 2]));
+        // Six parts of a pass: all of 0 to 3 once, and two of them again: 1,000 B, the first ones with one byte more.
+        let total: u64 = own.map(|f| f.size.get()).sum();
+        assert!((2 * 6 * (bytes / 4)..=2 * 6 * (bytes / 4 + 1)).contains(&total), "{total}");
+    }
+    // The sends of a server by what they wait for: nothing, or a receive two steps before.
+    let waits = |operation: usize| {
+        let after = &sim.operations[operation].after;
+        after
+            .iter()
+            .map(|other| matches!(sim.operations[*other as usize].what, What::Receive { .. }))
+            .collect::<Vec<_>>()
+    };
+    let sends = (0..sim.operations.len()).filter(|o| matches!(sim.operations[*o].what, What::Send { .. }));
+    let by_count = sends.map(|send| waits(send).len()).fold([0; 5], |mut sums, n| {
+        sums[n] += 1;
+        sums
+    });
+    // In the first pass two steps of each channel and server wait for nothing, the others for one receive; in the second
+    // pass the first two wait for the last two steps of both channels.
+    assert_eq!(by_count, [2 * 2 * 2, 2 * 2 * 2 * 4, 0, 0, 2 * 2 * 2]);
+    let result = go(&built);
+    assert!(ratios(&result)[0] >= 1.0);
+}
+
+#[test]
+fn every_gpu_sends_to_those_of_other_servers() {
+    let pair = |spines| format!("kind = \"all-to-all\"\nsize = \"10KB\"\npasses = {}\n", 1 + spines);
+    let built = built(3, 2, 1, &pair(1));
+    // Six GPUs send to the four of other servers, in two passes.
+    assert_eq!(built.simulation.flows.len(), 2 * 6 * 4);
+    let all = flows(&built);
+    assert_eq!(all.iter().filter(|(from, to, _)| from == "h0.1" && to == "h2.0").count(), 2);
+    assert!(ratios(&go(&built))[0] >= 1.0);
+    // By hash between whole servers.
+    let hosts = self::built(3, 2, 1, &format!("{}ranks = \"hosts\"\n", pair(1)));
+    assert_eq!(flows(&hosts).iter().filter(|(from, to, _)| from == "h0" && to == "h2").count(), 2);
+    let apart = refused(3, 2, 0, &pair(0));
+    assert!(apart.contains("there is no path from h0.0 to h1.1"), "{apart}");
+    // With a barrier the first server hears of each other one, and tells it.
+    let barrier = self::built(3, 2, 1, &format!("{}barrier = true\n", pair(1)));
+    assert_eq!(barrier.simulation.flows.iter().filter(|flow| flow.size.get() == 1).count(), 4);
+    assert!(ratios(&go(&barrier))[0] >= 1.0);
+}
+
+#[test]
+fn cards_are_named_behind_a_point() {
+    let listed = |from: &str, to: &str| {
+        flows(&built(4, 3, 1, &format!("kind = \"flows\"\nfrom = {from}\nto = {to}\nsize = \"1KB\"\n")))
+            .into_iter()
+            .map(|(from, to, _)| format!("{from}>{to}"))
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(listed("\"h0-h2.1\"", "\"h3\""), "h0.1>h3 h1.1>h3 h2.1>h3");
+    assert_eq!(listed("\"h0.0-h0.2\"", "\"h3.2\""), "h0.0>h3.2 h0.1>h3.2 h0.2>h3.2");
+    assert_eq!(listed("\"h0\"", "[\"h1.0\", \"h1.1\", \"h2\"]"), "h0>h1.0 h0>h1.1 h0>h2");
+    let wrong = |from: &str, to: &str, spines| {
+        refused(
+            2,
+            3,
+            spines,
+            &format!("kind = \"flows\"\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1KB\"\n"),
+        )
+    };
+    assert!(wrong("h0.3", "h1", 1).contains("there is no card \"3\" of h0, which has cards 0 to 2"));
+    assert!(wrong("h0.x", "h1", 1).contains("there is no card \"x\" of h0"));
+    assert!(wrong("h0.0", "h0.1", 1).contains("h0 would send to itself"));
+    assert!(wrong("h0.0", "h1.1", 0).contains("there is no path from h0.0 to h1.1"));
+    assert!(wrong("h0.0", "h7.1", 0).contains("there is no host \"h7\""));
+    let poisson = "kind = \"permutation\"\nhosts = \"all.1\"\nsize = \"1KB\"\n";
+    assert!(refused(2, 3, 1, poisson).contains("h0.1 is a network card; expected a host"));
+}
+
+#[test]
+fn ranks_without_a_meaning_are_refused() {
+    let ring = |cards, more: &str| {
+        refused(4, cards, 0, &format!("kind = \"ring-allreduce\"\nsize = \"8KB\"\n{more}"))
+    };
+    assert!(ring(1, "ranks = \"cards\"\n").contains("each host has one card"));
+    assert!(ring(2, "channels = 9000\n").contains("channels"));
+    assert!(ring(2, "channels = 1000\nsteps = true\n").contains("8KB cannot be divided into 8000 parts"));
+    let hsdp = refused(4, 2, 0, "kind = \"hsdp\"\ngpus = 2\n");
+    assert!(hsdp.contains("each host is a server of 2 GPUs"), "{hsdp}");
+}
+
+/// A GOAL schedule of four ranks: 0 sends to 1 and then to 2, 1 passes on to 3 what it has.
+const GOAL: &str = "num_ranks 4\n\
+    rank 0 {\nl1: send 1000b to 1 tag 1\nl2: send 2000b to 2 tag 2\nl2 requires l1\n}\n\
+    rank 1 {\nl1: recv 1000b from 0 tag 1\nl2: calc 5000 cpu 0\nl3: send 3000b to 3 tag 3\nl2 requires l1\nl3 requires l2\n}\n\
+    rank 2 {\nl1: recv 2000b from 0 tag 2\n}\n\
+    rank 3 {\nl1: recv 3000b from 1 tag 3\nl2: calc 7000 cpu 0\nl2 requires l1\n}\n";
+
+/// On two servers of two GPUs the message from 0 to 1 takes no time. Rank 1 computes for 5 us and then sends three packets
+/// on card 1, which arrive 4 · 84,320 ps and 2 us later; rank 3 computes for 7 us more.
+#[test]
+fn ranks_of_a_trace_are_cards_where_these_are_as_many() {
+    let folder = common::Scratch::new("ranks");
+    let path = folder.write("four.goal", GOAL);
+    let goal = |more: &str| format!("kind = \"goal-file\"\nfile = {path:?}\n{more}");
+    let four = built(2, 2, 0, &goal(""));
+    assert_eq!(
+        flows(&four).into_iter().collect::<std::collections::BTreeSet<_>>(),
+        [("h0.0".into(), "h1.0".into(), 2000), ("h0.1".into(), "h1.1".into(), 3000)].into()
+    );
+    let result = go(&four);
+    assert_eq!(column(&result, TableName::Jobs, "jct_ps"), [5_000_000 + 4 * 84_320 + 2_000_000 + 7_000_000]);
+    assert_eq!(ratios(&result), [1.0]);
+    // As hosts, of as many or more.
+    for (servers, more) in
+        [(4, "ranks = \"hosts\"\n"), (4, "hosts = [\"h0\", \"h1\", \"h2\", \"h3\"]\nranks = \"hosts\"\n")]
+    {
+        assert_eq!(built(servers, 2, 0, &goal(more)).simulation.flows.len(), 3);
+    }
+    // Cards one by one: ranks 0 and 2 on one server.
+    let listed = built(2, 2, 0, &goal("hosts = [\"h0.0\", \"h1.0\", \"h0.1\", \"h1.1\"]\n"));
+    assert_eq!(flows(&listed), [("h0.0".into(), "h1.0".into(), 1000)]);
+    let unclear = refused(4, 2, 0, &goal(""));
+    assert!(unclear.contains("the file has 4 ranks for 4 hosts with 8 network cards"), "{unclear}");
+    let apart = refused(2, 2, 0, &goal("hosts = [\"h0.0\", \"h1.1\", \"h0.1\", \"h1.0\"]\n"));
+    assert!(apart.contains("there is no path from h0.0 to h1.1"), "{apart}");
+    let idle = refused(4, 1, 0, &goal("ranks = \"cards\"\n"));
+    assert!(idle.contains("each host has one card"), "{idle}");
+}
