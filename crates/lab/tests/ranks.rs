@@ -28,7 +28,7 @@ fn built(servers: u32, rails: u32, spines: u32, traffic: &str) -> Built {
 fn refused(servers: u32, rails: u32, spines: u32, traffic: &str) -> String {
     let text = text(servers, rails, spines, traffic);
     let problems =
-        Scenario::from_toml(&text, "ranks.toml", &[]).and_then(|scenario| scenario.build()).unwrap_err();
+        Scenario::from_toml(&text, "ranks.toml", &[]).and_then(|scenario| scenario.build().map(drop)).unwrap_err();
     problems.to_string()
 }
 
@@ -219,7 +219,7 @@ fn ranks_without_a_meaning_are_refused() {
     };
     assert!(ring(1, "ranks = \"cards\"\n").contains("each host has one card"));
     assert!(ring(2, "channels = 9000\n").contains("channels"));
-    assert!(ring(2, "channels = 1000\nsteps = true\n").contains("8KB cannot be divided into 8000 parts"));
+    assert!(ring(2, "channels = 1001\nsteps = true\n").contains("8KB cannot be divided into 8008 parts"));
     let hsdp = refused(4, 2, 0, "kind = \"hsdp\"\ngpus = 2\n");
     assert!(hsdp.contains("each host is a server of 2 GPUs"), "{hsdp}");
 }
