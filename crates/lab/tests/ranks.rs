@@ -27,8 +27,9 @@ fn built(servers: u32, rails: u32, spines: u32, traffic: &str) -> Built {
 /// The problems of a scenario, as one text.
 fn refused(servers: u32, rails: u32, spines: u32, traffic: &str) -> String {
     let text = text(servers, rails, spines, traffic);
-    let problems =
-        Scenario::from_toml(&text, "ranks.toml", &[]).and_then(|scenario| scenario.build().map(drop)).unwrap_err();
+    let problems = Scenario::from_toml(&text, "ranks.toml", &[])
+        .and_then(|scenario| scenario.build().map(drop))
+        .unwrap_err();
     problems.to_string()
 }
 
