@@ -2,67 +2,36 @@
 
 mod bottleneck;
 mod floats;
+mod reno;
 
 use bottleneck::{Script, Twin, agree, every_option_matters, script};
-use floats::real;
 use incast_cc::newreno::{NewReno, NewRenoParams};
 use incast_cc::params::Value;
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Loss, LossKind, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
+use reno::Reno;
 
-/// RFC 5681's congestion avoidance and slow start, and one reduction in a recovery (RFC 6582); in packets.
-struct NewRenoTwin {
-    p: NewRenoParams,
-    path: Path,
-    cwnd: f64,
-    ssthresh: f64,
-    /// Until what is acknowledged a recovery lasts.
-    recover: Option<u64>,
-    timed_out: Option<u64>,
-}
+struct NewRenoTwin(Reno);
 
 impl NewRenoTwin {
     fn new(p: NewRenoParams, path: Path) -> Self {
-        let bdp = path.bdp().get() as f64 / path.packet.get() as f64;
-        let (cwnd, ssthresh) =
-            if p.slow_start { (p.initial_window as f64, f64::INFINITY) } else { (bdp.max(1.0), 0.0) };
-        Self { p, path, cwnd, ssthresh, recover: None, timed_out: None }
+        Self(Reno::new(&p, path))
     }
 }
 
 impl Twin for NewRenoTwin {
     fn ack(&mut self, ack: &Ack, _int: &IntStack) {
-        if self.recover.is_some_and(|until| ack.sequence >= until) {
-            self.recover = None;
+        if !self.0.recovers(ack) {
+            self.0.grow(ack);
         }
-        let packet = self.path.packet.get() as f64;
-        let newly = ack.acked.get() as f64 / packet;
-        // Whether a window is used turns on less than a byte; both sides count bytes alike.
-        let used = ack.inflight_now.get() as f64 / packet + newly + 1.0 + 1e-9 >= self.cwnd;
-        if self.recover.is_some() || !used {
-            return;
-        }
-        let increase = real(self.p.increase);
-        self.cwnd += if self.cwnd < self.ssthresh { newly } else { increase * newly / self.cwnd };
     }
 
     fn loss(&mut self, loss: &Loss) {
-        if loss.kind == LossKind::Timeout {
-            if self.timed_out.replace(loss.sequence) != Some(loss.sequence) {
-                let (packet, payload) = (self.path.packet.get(), self.path.payload.get());
-                let flight = (loss.next_sequence - loss.sequence) * packet / payload;
-                self.ssthresh = (flight as f64 / packet as f64 / 2.0).max(2.0);
-            }
-            (self.cwnd, self.recover) = (1.0, None);
-        } else if self.recover.is_none_or(|until| loss.sequence >= until) {
-            self.cwnd = (self.cwnd / 2.0).max(2.0);
-            self.ssthresh = self.cwnd;
-            self.recover = Some(loss.next_sequence);
-        }
+        self.0.loss(loss);
     }
 
     fn allowance(&self) -> (f64, f64) {
-        (self.cwnd * self.path.packet.get() as f64, self.path.line_rate.bps() as f64)
+        self.0.allowance()
     }
 }
 
@@ -118,7 +87,7 @@ fn steps_worked_by_hand() {
         // An allowance is cut to a whole byte.
         let window = flow.allowance(&setup).window.get();
         assert_eq!(window, (packets * 1000.0).floor() as u64);
-        assert!((twin.cwnd - packets).abs() < 1e-6, "{}", twin.cwnd);
+        assert!((twin.0.cwnd - packets).abs() < 1e-6, "{}", twin.0.cwnd);
     };
     near(&flow, &twin, 10.0);
     for n in 1..=10 {
@@ -157,5 +126,5 @@ fn steps_worked_by_hand() {
     lose(LossKind::Hole, 12_000, 5.479_324);
     lose(LossKind::Timeout, 12_000, 1.0);
     // Eight packets were in flight.
-    assert_eq!((twin.ssthresh, flow.probe(&setup, 0)), (4.0, Some(Value::Bytes(Bytes::new(4000)))));
+    assert_eq!((twin.0.ssthresh, flow.probe(&setup, 0)), (4.0, Some(Value::Bytes(Bytes::new(4000)))));
 }

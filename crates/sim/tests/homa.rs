@@ -187,13 +187,19 @@ fn the_buffer_grows_by_rtt_bytes_for_each_message_granted() {
     }
 }
 
+/// A message of `size` from each of some hosts to one more, over links of 25 Gbps.
+fn to_one_host(senders: u32, size: u64, rtt_bytes: u64) -> Simulation {
+    let messages: Vec<_> = (0..senders).map(|host| (host, senders, size, 0)).collect();
+    let mut sim = homa(senders + 1, &messages);
+    sim.network = star(senders + 1, gbps(25), us(1));
+    sim.transport.homa.rtt_bytes = Some(Bytes::new(rtt_bytes));
+    sim
+}
+
 #[test]
 fn a_burst_of_unscheduled_bytes_is_in_the_buffer_as_a_whole() {
     // 255 messages of 90.5 KB, RTTbytes of 28.96 us at 25 Gbps, at once: 23.08 MB of payload, and none is granted.
-    let messages: Vec<_> = (0..255).map(|host| (host, 255, 90_500, 0)).collect();
-    let mut sim = homa(256, &messages);
-    sim.network = star(256, gbps(25), us(1));
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(90_500));
+    let mut sim = to_one_host(255, 90_500, 90_500);
     // Nobody asks for what waits in the queue.
     sim.transport.homa.resend_timeout = Time::from_ms(100);
     let (outcome, kept) = run(&sim);
@@ -477,10 +483,7 @@ fn equal_messages_are_granted_one_after_another() {
     // round trip of a full packet and its grant is 4 us and four times 337.28 ns and 20.48 ns in all, in which
     // 14.03 packets pass. So 2 · 88 − 14 = 162 packets wait in the switch. What was sent without a grant has left after
     // 880 packets, 297 us, and the eighth message is complete after 5.4 ms.
-    let messages: Vec<_> = (0..10).map(|host| (host, 10, 2_000_000, 0)).collect();
-    let mut sim = homa(11, &messages);
-    sim.network = star(11, gbps(25), us(1));
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(87_500));
+    let mut sim = to_one_host(10, 2_000_000, 87_500);
     sim.transport.homa.overcommitment = 2;
     sim.probes.ports = vec![(11, 10)];
     sim.probes.port_interval = us(10);

@@ -19,47 +19,35 @@ use incast_sim::record::{
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
 
-/// Sink that keeps everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    pub flows: Vec<FlowRecord>,
-    pub ports: Vec<PortSample>,
-    pub samples: Vec<FlowSample>,
-    pub packets: Vec<PacketRecord>,
-    pub pauses: Vec<PauseRecord>,
-    pub internals: Vec<InternalSample>,
-    pub operations: Vec<OperationRecord>,
-    pub loads: Vec<LoadSample>,
+/// Declares the sink that keeps everything: for each of its methods, the table and what a row of it is.
+macro_rules! kept {
+    ($($method:ident: $table:ident of $row:ty,)+) => {
+        /// Sink that keeps everything.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Kept {
+            $(pub $table: Vec<$row>,)+
+        }
+
+        impl Sink for Kept {
+            $(fn $method(&mut self, rows: &[$row]) {
+                self.$table.extend_from_slice(rows);
+            })+
+            fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+                ControlFlow::Continue(())
+            }
+        }
+    };
 }
 
-impl Sink for Kept {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-    fn port_samples(&mut self, samples: &[PortSample]) {
-        self.ports.extend_from_slice(samples);
-    }
-    fn flow_samples(&mut self, samples: &[FlowSample]) {
-        self.samples.extend_from_slice(samples);
-    }
-    fn packets(&mut self, records: &[PacketRecord]) {
-        self.packets.extend_from_slice(records);
-    }
-    fn pauses(&mut self, records: &[PauseRecord]) {
-        self.pauses.extend_from_slice(records);
-    }
-    fn internals(&mut self, samples: &[InternalSample]) {
-        self.internals.extend_from_slice(samples);
-    }
-    fn operations(&mut self, records: &[OperationRecord]) {
-        self.operations.extend_from_slice(records);
-    }
-    fn loads(&mut self, samples: &[LoadSample]) {
-        self.loads.extend_from_slice(samples);
-    }
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
+kept! {
+    flows: flows of FlowRecord,
+    port_samples: ports of PortSample,
+    flow_samples: samples of FlowSample,
+    packets: packets of PacketRecord,
+    pauses: pauses of PauseRecord,
+    internals: internals of InternalSample,
+    operations: operations of OperationRecord,
+    loads: loads of LoadSample,
 }
 
 /// A record of samples.
