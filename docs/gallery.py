@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
 
-FAILURE_US = (600, 1100)
+FAILURE_US = (300, 600)
 """Time at which the link of examples/training.toml is down."""
 
 

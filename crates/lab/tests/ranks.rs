@@ -129,7 +129,7 @@ fn eight_rings_at_once_keep_to_their_rails() {
 }
 
 /// Two servers of two GPUs, two channels: four ranks divide the 4,000 B of a channel into four parts, of which six cross
-/// each edge. A part takes two steps through a server, so that the first two of each pass are those of its own GPUs.
+/// each edge. A part takes two steps through a server, so that each pass begins with the parts of its own two GPUs.
 #[test]
 fn steps_of_a_ring_pass_through_the_gpus_of_a_server() {
     let built = built(2, 2, 0, "kind = \"ring-allreduce\"\nsize = \"8003B\"\nsteps = true\npasses = 2\n");

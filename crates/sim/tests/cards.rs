@@ -42,7 +42,7 @@ fn packets(outcome: &Outcome, node: u32, port: PortId) -> u64 {
     outcome.ports.iter().find(|p| (p.node, p.port) == (node, port)).map_or(0, |p| p.packets)
 }
 
-/// One packet takes two links on a rail, four between rails, over the spine: so many times its own time and 1 us. The
+/// One packet takes two links on a rail, four between rails, over the spine: on each its own time and 1 us. The
 /// acknowledgement leaves by the card at which the data arrived, and comes back to the card by which it left.
 #[test]
 fn a_flow_leaves_and_arrives_by_the_cards_that_it_names() {
@@ -193,7 +193,7 @@ fn the_largest_round_trip_is_that_between_two_cards() {
     }
 }
 
-/// A job of flows from host 0 to host 1, of so many packets on each card.
+/// A job of flows from host 0 to host 1, of these numbers of packets on each card.
 fn job(packets: [u64; 2]) -> incast_sim::Simulation {
     let flows: Vec<Flow> = [0, 1]
         .map(|card: PortId| Flow {

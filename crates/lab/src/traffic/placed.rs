@@ -79,7 +79,7 @@ impl Placed {
         }
     }
 
-    /// Puts rank i on the place i of these, which are all that a key lists or those of the network.
+    /// Puts rank i on the place i of these: a key lists all of them, or they are the network's.
     fn on(work: Workload, ends: Vec<End>, are_listed: bool, what: &str) -> Result<Self, Faults> {
         let ranks = work.ranks as usize;
         // A larger network than needed is no mistake; a longer list is one.

@@ -113,7 +113,7 @@ impl RingAllReduce {
         if faults.is_empty() { Ok((rings, layout)) } else { Err(faults) }
     }
 
-    /// Number of flows from each host in a pass of a channel with so many ranks.
+    /// Number of flows from each host in a pass of a channel with this number of ranks.
     fn steps(&self, ranks: usize) -> usize {
         if self.steps { 2 * (ranks - 1) } else { 1 }
     }

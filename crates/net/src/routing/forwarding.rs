@@ -154,7 +154,7 @@ pub struct Forwarding<'a> {
     /// A node that no route passes.
     off: Option<NodeId>,
     places: Vec<Attachment>,
-    /// Number of the places at which hosts are; the others are only those of cards.
+    /// Number of the places at which hosts are; behind them come places that only cards have.
     host_places: usize,
     /// For every address its place, and the port of its switch that leads to it (not used for a host with
     /// several links).

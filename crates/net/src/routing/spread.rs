@@ -94,7 +94,7 @@ impl Routes {
         Some(Ways { first: (first.node, first.rate, first.delay), last: (place, last) })
     }
 
-    /// The ports by which a path may begin at `time`: the one that its ends name, or those of equal cost.
+    /// The ports by which a path may begin at `time`: the one that its ends name, or all of equal cost.
     pub fn first_ports<'a>(&'a self, ends: &'a Ends, time: Time) -> &'a [PortId] {
         match &ends.by {
             Some(port) => slice::from_ref(port),
