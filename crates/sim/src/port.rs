@@ -256,18 +256,21 @@ impl Port {
         self.packets += 1;
         packet.time = (done + self.delay).max(self.last_arrival);
         effects.tally().counts.hops += 1;
-        let arrives = !self.is_special || self.launch_specially(now, done, index, packet, effects.tally());
+        if self.is_special && !self.launch_specially(now, done, index, packet, effects.tally()) {
+            return;
+        }
         self.last_arrival = packet.time;
-        if arrives && packet.time < self.fails_at {
+        if packet.time < self.fails_at {
             effects.transmit(index, packet, int);
         } else {
-            // The link fails before the last bit has arrived, or has corrupted the packet.
+            // The link fails before the last bit has arrived.
             let tally = effects.tally();
             tally.counts.lost += u64::from(packet.kind == Kind::Data);
         }
     }
 
-    /// Does for a packet on the link what few ports do. Returns whether it arrives sound.
+    /// Does for a packet on the link what few ports do. Returns whether that is all that is special about it: a packet
+    /// that the link corrupts is lost.
     #[inline(never)]
     fn launch_specially(
         &mut self,
@@ -287,8 +290,12 @@ impl Port {
         let is_frame = matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap);
         let Some(errors) = self.errors.as_mut().filter(|_| !is_frame) else { return true };
         let corrupts = errors.corrupts(self.packets, packet.size) && packet.time < self.fails_at;
-        self.corrupted += u64::from(corrupts);
-        tally.counts.corrupted += u64::from(corrupts && packet.kind == Kind::Data);
+        if corrupts {
+            self.last_arrival = packet.time;
+            self.corrupted += 1;
+            tally.counts.corrupted += u64::from(packet.kind == Kind::Data);
+            tally.counts.lost += u64::from(packet.kind == Kind::Data);
+        }
         !corrupts
     }
 
