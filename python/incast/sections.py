@@ -1594,9 +1594,12 @@ class Transport(Section):
 
     Attributes:
         ack_delay: Longest time for which an acknowledgement is held. (chosen here). Default: 50us.
-        ack_every: Number of data packets per acknowledgement. (public artifacts of HPCC and OSCAR).
-            Default: 1.
+        ack_every: Number of data packets per acknowledgement, or the payload that one covers; under
+            selective repeat with an algorithm's preset for Ultra Ethernet, "16384B". (public artifacts
+            of HPCC and OSCAR). Default: 1.
         ack_extra: Additional bytes of an acknowledgement. (OSCAR's public artifact). Default: 4B.
+        ack_on_mark: Whether a marked packet is acknowledged at once, with what is held; under selective
+            repeat with such a preset, true. Default: False.
         ack_queue: Queue of acknowledgements; by default their flow's queue.
         ack_size: Size of an acknowledgement before what the algorithm adds; by default header and
             ack_extra.
@@ -1641,8 +1644,9 @@ class Transport(Section):
     """
 
     ack_delay: str | Time | None = None
-    ack_every: int | None = None
+    ack_every: int | str | Bytes | None = None
     ack_extra: str | Bytes | None = None
+    ack_on_mark: bool | None = None
     ack_queue: int | None = None
     ack_size: str | Bytes | None = None
     base_rtt: Literal["path", "network"] | str | Time | None = None

@@ -470,7 +470,13 @@ def _aligned(draw: random.Random, case: BfcCase) -> BfcCase:
     links = tuple(replace(link, rate=100 * 10**9, delay=US // draw.choice([1, 1, 2])) for link in case.links)
     full = draw.choice([1250, 625])
     transport = replace(
-        case.transport, header=50, payload=full - 50, ack_extra=200, smallest=250, ack_every=1
+        case.transport,
+        header=50,
+        payload=full - 50,
+        ack_extra=200,
+        smallest=250,
+        ack_every=1,
+        ack_payload=None,
     )
     flows = tuple(
         replace(

@@ -50,6 +50,9 @@ class Transport:
     ack_extra: int = 4
     smallest: int = 64
     ack_every: int = 1
+    ack_payload: int | None = None
+    """The payload that one acknowledgement covers, in place of a number of packets."""
+    ack_on_mark: bool = False
     ack_delay: int = 50 * US
     nack_interval: int = 500 * US
     rto: int = 10_000 * US
@@ -62,9 +65,15 @@ class Transport:
     sample: str = "packet"
 
     @property
+    def holds(self) -> bool:
+        """Whether an acknowledgement can cover several packets."""
+        return self.ack_every > 1 or self.ack_payload is not None
+
+    @property
     def unused(self) -> set[str]:
         """The keys that have no effect beside the others, and those without a value."""
         unused = {key for key, value in asdict(self).items() if value is None}
+        unused |= {"ack_payload"} if self.holds else {"ack_payload", "ack_on_mark"}
         if self.recovery == "go-back-n":
             return unused | {"recovery", "repair", "repair_threshold", "repair_delay"}
         unused.add("nack_interval")
@@ -164,12 +173,14 @@ class Case:
         if self.strict > 0:
             switch["strict"] = self.strict
         times = {"ack_delay", "nack_interval", "rto", "repair_delay"}
-        plain = {"ack_every", "ack_queue", "recovery", "repair", "repair_threshold", "sample"}
+        plain = {"ack_every", "ack_on_mark", "ack_queue", "recovery", "repair", "repair_threshold", "sample"}
         transport: dict[str, object] = {
             key: value if key in plain else f"{value}{'ps' if key in times else 'B'}"
             for key, value in asdict(self.transport).items()
             if key not in self.transport.unused
         }
+        if self.transport.ack_payload is not None:
+            transport["ack_every"] = f"{self.transport.ack_payload}B"
         balancing = self.balancing.keys({flow.balancing or "ecmp" for flow in self.flows})
         sections: dict[str, object] = {"balancing": balancing} if balancing else {}
         return sections | {
@@ -250,6 +261,11 @@ def _transport(draw: random.Random) -> Transport:
         )
     if draw.random() < 0.4:
         usual = replace(usual, ack_every=draw.choice([2, 3, 8, 16]), ack_delay=draw.randrange(US, 60 * US))
+    # Of its own stream, so that all else is drawn as without it.
+    own = random.Random(f"payload {usual}")
+    if own.random() < 0.2:
+        payload, delay = own.randrange(1, 12 * usual.payload), own.randrange(US, 60 * US)
+        usual = replace(usual, ack_payload=payload, ack_delay=delay)
     return usual
 
 

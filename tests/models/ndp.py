@@ -306,7 +306,7 @@ def _ndp(draw: random.Random, case: TrimmingCase) -> NdpCase:
     return NdpCase(
         case.links,
         flows,
-        replace(case.transport, ack_every=1, ack_delay=50 * US),
+        replace(case.transport, ack_every=1, ack_payload=None, ack_delay=50 * US),
         balancing=case.balancing,
         trimming=trims,
         mark=case.mark,

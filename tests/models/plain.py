@@ -28,6 +28,8 @@ LARGEST_BACKOFF = 6
 
 TOLD = 64
 """Number of packets whose arrival an acknowledgement of selective repeat reports."""
+MOST_COVERED = 255
+"""Number of packets that one acknowledgement covers at most."""
 KEPT = 16_384
 """Number of packets from the next expected one on that a receiver with selective repeat keeps."""
 HELD_STEP = 64
@@ -62,7 +64,7 @@ class Packet:
     Switches choose among equal paths by `path`. `sent` and `entropy` are the time at which a data packet was
     sent and what was mixed into its path; an acknowledgement has both from the packet that caused it, and the
     time for which it was held. With selective repeat it also has, in `told`, numbers of packets that have
-    arrived after the next expected.
+    arrived after the next expected, and a data packet may ask for its acknowledgement.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Packet:
     entropy: int = 0
     told: frozenset[int] = frozenset()
     held: int = 0
+    asks: bool = False
 
 
 class Node(Protocol):
@@ -180,10 +183,13 @@ class Sender(ABC):
             sent=now,
             entropy=entropy,
         )
+        again = byte < self.highest
         self.packets += 1
-        self.resent += byte < self.highest
+        self.resent += again
         self.highest = max(self.highest, byte + payload)
         self.inflight += packet.size
+        if transport.recovery == "selective" and transport.holds:
+            packet.asks = again or not self.may_send() or byte + payload == self.flow.size
         self.next_at = now + duration(packet.size, self.rate)
         if self.deadline is None:
             self.restart_timer()
@@ -341,7 +347,7 @@ class Receiver:
         self.expected = 0
         self.delivered: int | None = None
         self.reported, self.report_after = -1, 0
-        self.held = 0
+        self.held = self.held_payload = 0
         self.held_until: int | None = None
         self.kept: set[int] = set()
 
@@ -365,18 +371,28 @@ class Receiver:
         """Acknowledges a packet, now or with later ones. The last packet is acknowledged at once."""
         now, transport = self.host.clock.now, self.host.case.transport
         self.newest, self.newest_at = packet, now
-        if self.held == 0 and transport.ack_every > 1:
+        if self.held == 0 and transport.holds:
             self.held_until = now + transport.ack_delay
             self.host.clock.at(self.held_until, HELD_ACK, self.place, self.expired)
         self.held += 1
+        self.held_payload += packet.payload
+        if transport.ack_payload is None:
+            enough = self.held >= transport.ack_every
+        else:
+            enough = self.held_payload >= transport.ack_payload or self.held >= MOST_COVERED
         last = packet.byte + packet.payload == self.flow.size
-        if self.held >= transport.ack_every or last or at_once:
+        if enough or last or at_once:
             self.release()
             self.answer("ack", packet)
 
     def expired(self) -> None:
-        """Sends an acknowledgement if it was held long enough. It answers the last packet it covers."""
+        """Sends an acknowledgement if it was held long enough."""
         if self.held_until == self.host.clock.now:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Sends the acknowledgement that is held, if one is. It answers the last packet it covers."""
+        if self.held:
             self.release()
             held = self.host.clock.now - self.newest_at
             if self.host.case.transport.recovery == "selective":
@@ -385,7 +401,7 @@ class Receiver:
 
     def release(self) -> None:
         """No acknowledgement is held any more."""
-        self.held, self.held_until = 0, None
+        self.held, self.held_payload, self.held_until = 0, 0, None
 
     def answer(self, kind: str, packet: Packet, held: int = 0) -> None:
         """Tells the sender which byte is expected next, and of packets that are kept after it."""
@@ -419,9 +435,16 @@ ONE_PATH = {None, "ecmp"}
 class SelectiveReceiver(Receiver):
     """The receiving side of a flow with selective repeat: `kept` are numbers of packets out of order."""
 
+    def __init__(self, host: Host, flow: Flow, place: int) -> None:
+        super().__init__(host, flow, place)
+        self.begun = self.asked = False
+
     def receive(self, packet: Packet) -> None:
         payload = self.host.case.transport.payload
-        may_hold = packet.byte == self.expected and not self.kept
+        at_once = not self.begun or packet.asks
+        at_once |= packet.byte < self.expected or packet.byte // payload in self.kept
+        self.begun = True
+        had_holes = bool(self.kept)
         if packet.byte >= self.expected:
             assert packet.byte < self.expected + KEPT * payload
             self.kept.add(packet.byte // payload)
@@ -430,7 +453,11 @@ class SelectiveReceiver(Receiver):
             self.expected = min(self.expected + payload, self.flow.size)
             if self.expected == self.flow.size:
                 self.delivered = self.host.clock.now
-        self.acknowledge(packet, at_once=not may_hold)
+                at_once = True
+        closes = had_holes and not self.kept
+        at_once |= closes and self.asked
+        self.asked = bool(self.kept) and (self.asked or packet.asks)
+        self.acknowledge(packet, at_once)
 
 
 class Host:

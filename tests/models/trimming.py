@@ -102,10 +102,15 @@ class Receiver(plain.SelectiveReceiver):
     def receive(self, packet: plain.Packet) -> None:
         assert isinstance(packet, Packet)
         if packet.kind == "header":
+            self.let_go()
             self.reply(replace(packet, kind="nack", size=self.host.case.transport.ack))
             return
         self.marked |= packet.marked
         super().receive(packet)
+
+    def acknowledge(self, packet: plain.Packet, at_once: bool) -> None:
+        assert isinstance(packet, Packet)
+        super().acknowledge(packet, at_once or (packet.marked and self.host.case.transport.ack_on_mark))
 
     def answer(self, kind: str, packet: plain.Packet, held: int = 0) -> None:
         transport = self.host.case.transport
@@ -308,6 +313,8 @@ def _trimmed(draw: random.Random, case: Case) -> TrimmingCase:
     if transport.repair != "never" and draw.random() < 0.5:
         transport = replace(transport, repair="never")
     full = transport.data(transport.payload)
+    on_mark = transport.holds and random.Random(f"mark {transport}").random() < 0.5
+    transport = replace(transport, ack_on_mark=on_mark)
     size = draw.choice([min(64, full - 1), draw.randint(1, min(200, full - 1))])
     needed = max(size, transport.ack)
     flows = tuple(_bounded(draw, flow, transport) for flow in case.flows)

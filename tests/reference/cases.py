@@ -10,6 +10,7 @@ import csv
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,51 @@ def _swift(flows: str) -> Sections:
     }
 
 
+def _nscc(flows: str, balancing: Sections) -> Sections:
+    """NSCC as uet-htsim has it by default: 295 packets of 4,160 B are one BDP of the longest path."""
+    packet = 4160
+    return {
+        "topology": {"kind": "fat-tree", "k": 8, "rate": "800Gbps", "delay": "1us"},
+        "switch": {
+            "trimming": {
+                "data": f"{295 * packet}B",
+                "headers": f"{2 * 295 * packet}B",
+                "ratio": 100_000,
+                "return_to_sender": False,
+            },
+            # A fifth and four fifths of the queue, in whole packets.
+            "ecn": {"kmin": f"{59 * packet}B", "kmax": f"{236 * packet}B", "pmax": 1.0},
+        },
+        # Its timer: 15 us and six times what a full queue takes.
+        "transport": {
+            "recovery": "selective",
+            "repair": "never",
+            "payload": "4096B",
+            "header": "64B",
+            "ack_size": "64B",
+            "base_rtt": "network",
+            "rto": f"{15_000_000 + 6 * 295 * packet * 10}ps",
+        },
+        "balancing": balancing,
+        "cc": {"algorithm": "nscc", "preset": "trimming"},
+        "traffic": [{"kind": "htsim-connections", "name": "flows", "file": str(DATA / flows)}],
+    }
+
+
+def _nscc_cases() -> dict[str, Callable[[], Sections]]:
+    policies: dict[str, Sections] = {
+        "ops": {"policy": "ops-rounds"},
+        "reps": {"policy": "reps", "freeze": "10ms"},
+        "adaptive": {"policy": "adaptive"},
+    }
+    flows = {"permutation": "perm128_8MB.cm", "incast": "incast32_8MB.cm"}
+    return {
+        f"nscc-{name}-{policy}": partial(_nscc, file, balancing)
+        for name, file in flows.items()
+        for policy, balancing in policies.items()
+    }
+
+
 def _file(name: str) -> Sections:
     return {"kind": "hpcc-file", "name": "flows", "file": str(DATA / name)}
 
@@ -176,6 +222,7 @@ CASES: dict[str, Callable[[], Sections]] = {
     "timely-256-imitated": timely_256_imitated,
     "swift-permutation": swift_permutation,
     "swift-incast": swift_incast,
+    **_nscc_cases(),
 }
 
 
@@ -222,6 +269,6 @@ def errors(result: Result, name: str) -> npt.NDArray[np.float64]:
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         for name, case in CASES.items():
-            print(f"{name:<20} {case.__doc__}")
+            print(f"{name:<25} {case.func.__doc__ if isinstance(case, partial) else case.__doc__}")
     else:
         print(Scenario.from_dict(CASES[sys.argv[1]]()).to_toml(), end="")

@@ -178,11 +178,62 @@ def swift_table() -> list[str]:
     return table
 
 
+NSCC = tuple(name for name in cases.CASES if name.startswith("nscc-"))
+"""The cases under NSCC."""
+
+POLICIES = {"ops": "OPS", "reps": "REPS", "adaptive": "adaptive"}
+"""The load balancers of these cases as the page has them."""
+
+
+def nscc_statistics(case: str, seed: int) -> Array:
+    """Mean and 99 % of the completion times in us, packets trimmed, and packet-hops in thousands."""
+    result = run(case, seed)
+    fct = np.asarray(result.flows.column("fct_ps"), dtype=float) / 1e6
+    trims = int(result.ports.column("trimmed_packets").sum())
+    return np.array([fct.mean(), np.quantile(fct, 0.99), trims, int(result.info["outcome"]["hops"]) / 1000])
+
+
+def nscc_runs(case: str) -> Array:
+    """Returns these of the runs of a case, a row for each of the seeds."""
+    return np.array([nscc_statistics(case, seed) for seed in SEEDS])
+
+
+def nscc_reference(case: str) -> dict[str, float]:
+    """Returns the results of uet-htsim."""
+    row = next(row for row in cases.rows("uet-htsim-nscc.csv") if row["case"] == case)
+    return {name: float(value) for name, value in row.items() if name != "case"}
+
+
+def nscc_table() -> list[str]:
+    """Runs under NSCC as a table of the page."""
+    table = [
+        "| | mean (us) | 99 % (us) | packets trimmed | packet-hops |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for case in NSCC:
+        theirs, ours = nscc_reference(case), nscc_runs(case)
+        _, flows, policy = case.split("-")
+        what = ("32 to 1" if flows == "incast" else flows) + f", {POLICIES[policy]}"
+        row = [
+            f"{theirs[f'seeds8_{name}']:.1f} ± {theirs[f'seeds8_{name}_sd']:.1f}" for name in ("mean", "p99")
+        ]
+        row += [f"{theirs['seeds8_trims_low']:.0f} to {theirs['seeds8_trims_high']:.0f}"]
+        table.append(f"| {what}: uet-htsim | {' | '.join(row)} | {theirs['seed13_khops']:,.0f},000 |")
+        row = [
+            f"{mean:.1f} ± {sd:.1f}"
+            for mean, sd in zip(ours.mean(0)[:2], ours.std(0, ddof=1)[:2], strict=True)
+        ]
+        row += [f"{ours[:, 2].min():.0f} to {ours[:, 2].max():.0f}"]
+        table.append(f"| {what}: Incast | {' | '.join(row)} | {ours[:, 3].mean():,.0f},000 |")
+    return table
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "hpcc-320": lambda: errors_table("hpcc-320-imitated", "hpcc-320"),
     "timely-256": lambda: slowdown_table("timely-256-imitated", "timely-256"),
     "timely-256-flows": lambda: errors_table("timely-256-imitated", "timely-256"),
     "swift": swift_table,
+    "nscc": nscc_table,
 }
 """The tables of the page, by the name that its comments give them."""
 

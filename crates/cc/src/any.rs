@@ -8,6 +8,7 @@ use incast_units::Time;
 
 use crate::contract::{CongestionControl, Internal, Overhead, Path, Signals};
 use crate::params::{About, Described, Kernel, Kind, Param, Preset, Value};
+use crate::receiver::Acknowledging;
 
 /// The description of a parameter for lists and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,16 @@ macro_rules! algorithms {
             pub fn presets(&self, mut each: impl FnMut(&'static str, &'static str)) {
                 match self {
                     $(Self::$flow(p) => presets(p).iter().for_each(|p| each(p.name, p.meaning)),)+
+                }
+            }
+
+            /// The acknowledgements with which this preset of the algorithm is used; `None` without such a preset.
+            #[must_use]
+            pub fn acknowledging(&self, preset: &str) -> Option<Acknowledging> {
+                match self {
+                    $(Self::$flow(p) => {
+                        presets(p).iter().find(|p| p.name == preset).map(|p| p.acknowledging)
+                    })+
                 }
             }
 

@@ -94,7 +94,7 @@ presets! {
             Self::median(Median { history: MOST, median_average: false })
         }
 
-        "uec": "the median with the UEC 1.0 defaults of uet-htsim, in a network without trimming",
+        "uec" acknowledging UEC: "the median with the UEC 1.0 defaults of uet-htsim, in a network without trimming",
         fn with_uec() -> Self {
             Self::uec(Median { history: MOST, median_average: false })
         }

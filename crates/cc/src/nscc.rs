@@ -170,12 +170,12 @@ impl<F> LawParams<F> {
 
 presets! {
     impl NsccParams {
-        "uec": "the UEC 1.0 defaults of uet-htsim, in a network without trimming",
+        "uec" acknowledging UEC: "the UEC 1.0 defaults of uet-htsim, in a network without trimming",
         fn without_trimming() -> Self {
             Self::uec(Latest)
         }
 
-        "trimming": "the same, in a network with trimming",
+        "trimming" acknowledging UEC: "the same, in a network with trimming",
         fn trimming() -> Self {
             Self { target_share: Fixed::ratio(3, 4), ..Self::uec(Latest) }
         }

@@ -5,6 +5,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::path::Path;
+use crate::receiver::Acknowledging;
 use crate::signals::Signals;
 
 /// The value of a parameter, with its kind.
@@ -119,6 +120,8 @@ pub struct Preset<P> {
     pub meaning: &'static str,
     /// The parameters.
     pub params: fn() -> P,
+    /// The acknowledgements with which it is used.
+    pub acknowledging: Acknowledging,
 }
 
 /// The group of an algorithm in lists: what it decides by.
@@ -259,10 +262,11 @@ pub trait Described: Presets {
 }
 
 /// The presets of an algorithm's parameters. Each has a name in scenario files, a meaning with its source, and a function
-/// that returns the parameters; the first one is the default.
+/// that returns the parameters; the first one is the default. A name may be followed by `acknowledging` and a constant of
+/// [`Acknowledging`]; without it every packet is acknowledged.
 macro_rules! presets {
     (impl $params:ty {
-        $($name:literal: $meaning:literal, $(#[$attribute:meta])* $visibility:vis fn $function:ident() -> Self $values:block)+
+        $($name:literal $(acknowledging $acknowledging:ident)?: $meaning:literal, $(#[$attribute:meta])* $visibility:vis fn $function:ident() -> Self $values:block)+
     }) => {
         impl $params {
             $($(#[$attribute])* $visibility fn $function() -> Self $values)+
@@ -270,7 +274,12 @@ macro_rules! presets {
 
         impl $crate::params::Presets for $params {
             const PRESETS: &'static [$crate::params::Preset<Self>] =
-                &[$($crate::params::Preset { name: $name, meaning: $meaning, params: Self::$function },)+];
+                &[$($crate::params::Preset {
+                    name: $name,
+                    meaning: $meaning,
+                    params: Self::$function,
+                    acknowledging: $crate::params::presets!(@acknowledging $($acknowledging)?),
+                },)+];
         }
 
         impl Default for $params {
@@ -281,6 +290,12 @@ macro_rules! presets {
     };
     (@first $first:ident $($other:ident)*) => {
         Self::$first()
+    };
+    (@acknowledging) => {
+        $crate::receiver::Acknowledging::EACH
+    };
+    (@acknowledging $acknowledging:ident) => {
+        $crate::receiver::Acknowledging::$acknowledging
     };
 }
 pub(crate) use presets;

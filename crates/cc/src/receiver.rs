@@ -6,12 +6,63 @@
 
 use incast_units::{Bytes, Time};
 
+/// The amount that one acknowledgement covers before it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, u8)]
+pub enum AckEvery {
+    /// This many data packets, 1 to [`MOST_COVERED`](Self::MOST_COVERED).
+    Packets(u32),
+    /// This much payload or more; never more than [`MOST_COVERED`](Self::MOST_COVERED) packets.
+    Bytes(Bytes),
+}
+
+impl AckEvery {
+    /// The largest number of data packets that one acknowledgement covers.
+    pub const MOST_COVERED: u32 = 255;
+
+    /// Whether each packet has an acknowledgement of its own.
+    #[inline]
+    #[must_use]
+    pub const fn is_each(self) -> bool {
+        matches!(self, Self::Packets(0 | 1))
+    }
+
+    /// Whether one covers no more than these packets, with this payload together.
+    #[inline]
+    const fn is_reached(self, packets: u32, payload: Bytes) -> bool {
+        match self {
+            Self::Packets(most) => packets >= most,
+            Self::Bytes(most) => payload.get() >= most.get() || packets >= Self::MOST_COVERED,
+        }
+    }
+}
+
+/// The acknowledgements that an algorithm expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledging {
+    /// The amount that one covers.
+    pub every: AckEvery,
+    /// Whether a marked packet is acknowledged at once.
+    pub on_mark: bool,
+}
+
+impl Acknowledging {
+    /// One for each packet.
+    pub const EACH: Self = Self { every: AckEvery::Packets(1), on_mark: false };
+
+    /// As receivers of Ultra Ethernet do in uet-htsim (`-sack_threshold` 16384): one for 16,384 B of payload,
+    /// and at once for a mark.
+    pub const UEC: Self = Self { every: AckEvery::Bytes(Bytes::new(16_384)), on_mark: true };
+}
+
 /// Rules of a receiver's answers, the same for all flows of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ReceiverRules {
-    /// Largest number of data packets that one acknowledgement covers, at least 1.
-    pub ack_every: u32,
+    /// The amount that one acknowledgement covers.
+    pub ack_every: AckEvery,
+    /// Whether the acknowledgement of a marked packet may not wait.
+    pub ack_on_mark: bool,
     /// Longest time for which an acknowledgement waits for more packets.
     pub ack_delay: Time,
     /// Shortest time between two CNPs to one flow (DCQCN, SIGCOMM 2015, section 3.1: 50 us).
@@ -26,12 +77,14 @@ pub struct Arrival {
     pub now: Time,
     /// Bytes in flight when it was sent, itself included, as the sender wrote.
     pub inflight: Bytes,
+    /// Its payload.
+    pub payload: Bytes,
     /// Whether it carries an ECN congestion mark.
     pub marked: bool,
     /// Whether marks are reported to the sender's algorithm by CNPs ([`crate::Signals::CNP`]).
     pub notify: bool,
-    /// Whether its acknowledgement may not wait: it is the last of its flow, a duplicate, or it
-    /// arrived before an earlier one.
+    /// Whether its acknowledgement may not wait, for reasons that the transport knows: the last of its flow,
+    /// a duplicate.
     pub urgent: bool,
 }
 
@@ -59,7 +112,7 @@ pub struct Response {
     pub ack: Option<Echo>,
 }
 
-/// The receiver's state of one flow. Size: 40 bytes.
+/// The receiver's state of one flow. Size: 48 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Receiver {
@@ -67,6 +120,8 @@ pub struct Receiver {
     notify_after: Time,
     /// Sum over the packets of the held acknowledgement.
     inflight: Bytes,
+    /// Payload of these packets.
+    payload: Bytes,
     /// Time at which the last of them arrived.
     latest: Time,
     /// Latest time at which the held acknowledgement leaves; [`Time::NEVER`] if none is held.
@@ -86,6 +141,7 @@ impl Receiver {
     pub const NEW: Self = Self {
         notify_after: Time::ZERO,
         inflight: Bytes::ZERO,
+        payload: Bytes::ZERO,
         latest: Time::ZERO,
         deadline: Time::NEVER,
         packets: 0,
@@ -107,7 +163,8 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, rules: &ReceiverRules, arrival: &Arrival) -> Response {
         let notify = self.notify(rules, arrival);
-        if self.packets == 0 && (arrival.urgent || rules.ack_every <= 1) {
+        let urgent = arrival.urgent || arrival.marked && rules.ack_on_mark;
+        if self.packets == 0 && (urgent || rules.ack_every.is_each()) {
             let marked = u32::from(arrival.marked);
             let echo = Echo { packets: 1, marked, inflight: arrival.inflight, held: Time::ZERO };
             return Response { notify, ack: Some(echo) };
@@ -118,10 +175,18 @@ impl Receiver {
         self.packets = self.packets.saturating_add(1);
         self.marked = self.marked.saturating_add(u32::from(arrival.marked));
         self.inflight += arrival.inflight;
+        self.payload += arrival.payload;
         self.latest = arrival.now;
-        let ack =
-            if arrival.urgent || self.packets >= rules.ack_every { self.release(arrival.now) } else { None };
+        let due = urgent || rules.ack_every.is_reached(self.packets, self.payload);
+        let ack = if due { self.release(arrival.now) } else { None };
         Response { notify, ack }
+    }
+
+    /// Whether an acknowledgement is held.
+    #[inline]
+    #[must_use]
+    pub const fn is_holding(&self) -> bool {
+        self.packets > 0
     }
 
     /// Returns the time at which the held acknowledgement is due; [`Time::NEVER`] if none is held.
@@ -135,7 +200,8 @@ impl Receiver {
         if now < self.deadline { None } else { self.release(now) }
     }
 
-    fn release(&mut self, now: Time) -> Option<Echo> {
+    /// The held acknowledgement leaves now: its content, if one is held.
+    pub fn release(&mut self, now: Time) -> Option<Echo> {
         let packets = u64::from(self.packets);
         let mean = self.inflight.get().checked_div(packets)?;
         let echo = Echo {
@@ -176,13 +242,18 @@ impl OpenFlows {
 mod tests {
     use super::*;
 
-    const RULES: ReceiverRules =
-        ReceiverRules { ack_every: 4, ack_delay: Time::from_us(50), cnp_interval: Time::from_us(50) };
+    const RULES: ReceiverRules = ReceiverRules {
+        ack_every: AckEvery::Packets(4),
+        ack_on_mark: false,
+        ack_delay: Time::from_us(50),
+        cnp_interval: Time::from_us(50),
+    };
 
     fn arrival(now_us: u64, inflight: u64) -> Arrival {
         Arrival {
             now: Time::from_us(now_us),
             inflight: Bytes::new(inflight),
+            payload: Bytes::new(1000),
             marked: false,
             notify: false,
             urgent: false,
@@ -191,12 +262,12 @@ mod tests {
 
     #[test]
     fn sizes() {
-        assert_eq!((size_of::<Receiver>(), size_of::<OpenFlows>()), (40, 4));
+        assert_eq!((size_of::<Receiver>(), size_of::<OpenFlows>()), (48, 4));
     }
 
     #[test]
     fn every_packet_is_acknowledged_at_once_without_coalescing() {
-        let rules = ReceiverRules { ack_every: 1, ..RULES };
+        let rules = ReceiverRules { ack_every: AckEvery::Packets(1), ..RULES };
         let mut receiver = Receiver::NEW;
         for n in 0..3 {
             let echo = Echo { packets: 1, marked: 0, inflight: Bytes::new(n), held: Time::ZERO };
@@ -243,9 +314,43 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_releases_what_is_held_where_it_is_to() {
+        let rules = ReceiverRules { ack_on_mark: true, ..RULES };
+        let mut receiver = Receiver::NEW;
+        assert_eq!(receiver.on_data(&rules, &arrival(0, 1000)).ack, None);
+        assert!(receiver.is_holding());
+        let marked = Arrival { marked: true, ..arrival(1, 3000) };
+        let both = Echo { packets: 2, marked: 1, inflight: Bytes::new(2000), held: Time::ZERO };
+        assert_eq!(receiver.on_data(&rules, &marked).ack, Some(both));
+        let alone = Echo { packets: 1, marked: 1, inflight: Bytes::new(3000), held: Time::ZERO };
+        assert_eq!(receiver.on_data(&rules, &marked).ack, Some(alone));
+        assert!(!receiver.is_holding());
+    }
+
+    #[test]
+    fn bytes_of_payload_count_where_they_are_to() {
+        // Of 1000 B each, the third reaches 2500 B; of UEC's 16,384 B each 4096 B are a quarter.
+        let rules = ReceiverRules { ack_every: AckEvery::Bytes(Bytes::new(2500)), ..RULES };
+        let mut receiver = Receiver::NEW;
+        let mut covered = [0, 1, 2, 3, 4, 5]
+            .map(|n| receiver.on_data(&rules, &arrival(n, 0)).ack.map_or(0, |echo| echo.packets));
+        assert_eq!(covered, [0, 0, 3, 0, 0, 3]);
+        let rules = ReceiverRules { ack_every: Acknowledging::UEC.every, ..RULES };
+        let full = |n| Arrival { payload: Bytes::new(4096), ..arrival(n, 0) };
+        covered =
+            [0, 1, 2, 3, 4, 5].map(|n| receiver.on_data(&rules, &full(n)).ack.map_or(0, |echo| echo.packets));
+        assert_eq!(covered, [0, 0, 0, 4, 0, 0]);
+        // An acknowledgement has 8 bits for the number of packets.
+        let rules = ReceiverRules { ack_every: AckEvery::Bytes(Bytes::UNLIMITED), ..RULES };
+        let mut receiver = Receiver::NEW;
+        let first = (1..=256).find(|_| receiver.on_data(&rules, &arrival(0, 0)).ack.is_some());
+        assert_eq!(first, Some(255));
+    }
+
+    #[test]
     fn notifications_are_an_interval_apart() {
         let mut receiver = Receiver::NEW;
-        let rules = ReceiverRules { ack_every: 1, ..RULES };
+        let rules = ReceiverRules { ack_every: AckEvery::Packets(1), ..RULES };
         let mut notified = |now, notify| {
             let arrival = Arrival { marked: true, notify, ..arrival(now, 0) };
             receiver.on_data(&rules, &arrival).notify
@@ -255,7 +360,7 @@ mod tests {
         assert!(!notified(59, true));
         assert!(notified(60, true));
         // An acknowledgement that leaves in between does not begin another interval.
-        let rules = ReceiverRules { ack_every: 2, ..RULES };
+        let rules = ReceiverRules { ack_every: AckEvery::Packets(2), ..RULES };
         let mut receiver = Receiver::NEW;
         for (now, notify, acked) in
             [(10, true, false), (11, false, true), (59, false, false), (60, true, true)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use incast_cc::any::{CATALOGUE, ParamInfo};
 use incast_cc::params::{Family, Kind, Value};
+use incast_cc::receiver::Acknowledging;
 use incast_cc::{AnyParams, Fixed, Overhead, Signals};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
@@ -85,6 +86,14 @@ impl Cc {
     /// Its group, if it is built in.
     fn family(&self) -> Option<Family> {
         self.parameters().map(|params| params.info().family)
+    }
+
+    /// The acknowledgements with which its preset is used.
+    pub(crate) fn acknowledging(&self) -> Acknowledging {
+        match self {
+            Self::Known { params, preset } => params.acknowledging(preset).unwrap_or(Acknowledging::EACH),
+            Self::Plugin(_) => Acknowledging::EACH,
+        }
     }
 
     pub(crate) fn overhead(&self) -> Overhead {

@@ -54,8 +54,8 @@ pub mod flag {
     pub const INT: u8 = 2;
     /// The last packet of its flow: its acknowledgement is not held back.
     pub const LAST: u8 = 4;
-    /// The sender's congestion control reads ECN marks through CNPs.
-    pub const CNP: u8 = 8;
+    /// The sender waits for its acknowledgement, which is not held back.
+    pub const ASKS: u8 = 8;
     /// An acknowledgement that has a bitmap.
     pub const BITMAP: u8 = 16;
     /// Of a data packet, for which the bit has no other meaning: a ToR announced a circuit to it.

@@ -18,7 +18,7 @@ use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow as SimulatedFlow;
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::Recovery;
+use incast_sim::describe::transport::{AckEvery, Recovery};
 use incast_sim::random::{draw, mix};
 use incast_units::{Bytes, Time};
 use proptest::strategy::{Strategy, ValueTree};
@@ -340,7 +340,7 @@ impl Simulated<'_> {
         }
         // Acknowledgements that stand for several packets.
         if round % 2 == 1 {
-            (sim.transport.ack_every, sim.transport.ack_delay) = (4, us(5));
+            (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), us(5));
         }
         sim
     }

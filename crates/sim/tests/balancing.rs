@@ -12,7 +12,7 @@ use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::balancing::{Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::{Recovery, Repair, Sample};
+use incast_sim::describe::transport::{AckEvery, Recovery, Repair, Sample};
 use incast_sim::random::mix;
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
@@ -272,14 +272,17 @@ fn the_sample_by_the_cumulative_number_is_that_of_the_packet_before_the_expected
 
 #[test]
 fn both_samples_are_the_same_without_reordering() {
-    for (recovery, ack_every) in [Recovery::GoBackN, Recovery::Selective].map(|r| [(r, 1), (r, 4)]).concat() {
+    for (recovery, ack_every) in [Recovery::GoBackN, Recovery::Selective]
+        .map(|r| [(r, AckEvery::Packets(1)), (r, AckEvery::Packets(4))])
+        .concat()
+    {
         let algorithms = ["swift", "oscar", "timely", "hpcc"].map(|name| algorithm(name, &[])).to_vec();
         let flows = (0..8).map(|i| Flow { algorithm: i as u16 % 4, ..flow(i, 8, 300_000, Time::ZERO) });
         let mut simulation = simulation(star(9, gbps(100), us(1)), algorithms, flows.collect());
         (simulation.transport.recovery, simulation.transport.ack_every) = (recovery, ack_every);
         let own = run_to_end(&simulation);
         simulation.transport.sample = Sample::Cumulative;
-        assert_eq!(run_to_end(&simulation), own, "{recovery:?}, {ack_every}");
+        assert_eq!(run_to_end(&simulation), own, "{recovery:?}, {ack_every:?}");
     }
 }
 
@@ -310,7 +313,7 @@ fn the_sample_by_the_cumulative_number_misleads_those_who_measure_delay_alone() 
         // With losses, packets that are sent again, and acknowledgements that stand for several.
         simulation.switch.buffer = Buffer::PerPort(Bytes::new(15_000));
         simulation.transport.rto = us(100);
-        simulation.transport.ack_every = 3;
+        simulation.transport.ack_every = AckEvery::Packets(3);
         for recovery in [Recovery::Selective, Recovery::GoBackN] {
             simulation.transport.recovery = recovery;
             let (_, kept) = run_everywhere(&simulation);

@@ -10,7 +10,7 @@ use incast_cc::Fixed;
 use incast_cc::params::Value;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{AckEvery, Recovery, Repair};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
@@ -107,7 +107,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
     incast.switch = lossless_switch();
     incast.switch.pfc =
         Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });
-    incast.transport.ack_every = 4;
+    incast.transport.ack_every = AckEvery::Packets(4);
     incast.transport.ack_delay = us(5);
     all.push(("short-links".to_owned(), incast));
     all

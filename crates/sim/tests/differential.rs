@@ -25,7 +25,7 @@ use incast_sim::describe::balancing::{self, Acknowledgements, Balancing};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
-use incast_sim::describe::transport::{AfterIdle, Kind, Recovery, Repair, Sample};
+use incast_sim::describe::transport::{AckEvery, AfterIdle, Kind, Recovery, Repair, Sample};
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
@@ -275,7 +275,7 @@ impl Case {
             sim.flows.iter_mut().for_each(|flow| flow.connection = None);
         }
         sim.transport.payload = Bytes::new(self.payload);
-        sim.transport.ack_every = self.ack_every;
+        sim.transport.ack_every = AckEvery::Packets(self.ack_every);
         sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
         sim.transport.rto = Time::from_ns(self.rto_ns);
         sim.transport.nack_interval = Time::from_ns(self.nack_interval_ns);

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange, NodeKind};
 use incast_sim::describe::switch::{Buffer, OwnBuffer, Pfc, Trimming};
-use incast_sim::describe::transport::{Kind, Recovery};
+use incast_sim::describe::transport::{AckEvery, Kind, Recovery};
 use incast_sim::record::{End, FlowRecord, FlowSample, PortSample, Progress};
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -280,7 +280,7 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     };
     assert_eq!(refuse(&endless), "flow 0 would never end: it has neither a size nor a stop, nor the run");
     assert_eq!(
-        refuse(&|s| s.transport.ack_every = 256),
+        refuse(&|s| s.transport.ack_every = AckEvery::Packets(256)),
         "an acknowledgement covers 1 to 255 packets, not 256"
     );
     assert_eq!(refuse(&|s| s.switch.queues = 129), "a port has 1 to 128 queues, not 129");

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::switch::{Pfc, Scheduler};
+use incast_sim::describe::transport::AckEvery;
 use incast_sim::random::draw;
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
@@ -26,7 +27,7 @@ fn one_byte_less_of_headroom_would_drop() {
     let mut sim = simulation(network, vec![window(u64::MAX)], flows);
     sim.transport.payload = Bytes::new(946);
     // Host 1 acknowledges the second packet of host 0, after it was paused.
-    sim.transport.ack_every = 2;
+    sim.transport.ack_every = AckEvery::Packets(2);
     sim.switch = shared(1_000_000);
     let mut run_with = |headroom: Option<u64>| {
         sim.switch.pfc = Some(Pfc {
@@ -79,7 +80,7 @@ fn adversarial(case: u64) -> Simulation {
     flows.sort_by_key(|f| (f.start, f.key));
     let mut sim = simulation(network, vec![window(u64::MAX)], flows);
     sim.transport.payload = Bytes::new(payload);
-    sim.transport.ack_every = [1, 1, 4][random(6, 3) as usize];
+    sim.transport.ack_every = AckEvery::Packets([1, 1, 4][random(6, 3) as usize]);
     sim.switch = shared(1_000_000_000);
     sim.switch.queues = queues as u8;
     let schedulers = [Scheduler::StrictPriority, Scheduler::RoundRobin, Scheduler::Drr];

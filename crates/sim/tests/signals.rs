@@ -13,6 +13,7 @@ use incast_cc::{
 use incast_sim::Simulation;
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Scheduler};
+use incast_sim::describe::transport::AckEvery;
 use incast_units::{Bytes, Rate, Time};
 
 /// Everything that a flow of [`Listener`] heard.
@@ -220,7 +221,7 @@ fn one_acknowledgement_may_stand_for_several_packets() {
     let (algorithm, heard) = listener(Signals::NONE, 20_000, gbps(100));
     let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(1)], vec![flow(0, 1, 1_002_500, us(0))]);
     sim.algorithms = vec![algorithm];
-    sim.transport.ack_every = 8;
+    sim.transport.ack_every = AckEvery::Packets(8);
     let (outcome, kept) = run_to_end(&sim);
     let heard = heard.lock().unwrap();
     assert_eq!(kept.flows[0].bytes, Bytes::new(1_002_500));

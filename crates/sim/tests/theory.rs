@@ -9,7 +9,7 @@ use incast_sim::Network;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::probe::Probes;
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::Pacing;
+use incast_sim::describe::transport::{AckEvery, Pacing};
 use incast_sim::random::draw;
 use incast_sim::record::PortSample;
 use incast_units::{Bytes, Rate, Time};
@@ -285,7 +285,7 @@ fn a_flow_makes_up_for_one_packet_and_not_for_a_closed_window() {
         let window = Value::Bytes(Bytes::new(packets * 1054));
         sim.algorithms =
             vec![algorithm("constant", &[("window", window), ("rate", Value::Rate(gbps(10)))]).into()];
-        sim.transport.ack_every = packets as u32;
+        sim.transport.ack_every = AckEvery::Packets(packets as u32);
         for pacing in [Pacing::Restart, Pacing::Keep] {
             sim.transport.pacing = pacing;
             assert_eq!(run_to_end(&sim).1.flows[0].finish.ps(), finish, "{packets} {pacing:?}");

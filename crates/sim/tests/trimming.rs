@@ -6,7 +6,7 @@ use common::*;
 use incast_sim::Simulation;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Trimming};
-use incast_sim::describe::transport::{Recovery, Repair};
+use incast_sim::describe::transport::{AckEvery, Recovery, Repair};
 use incast_sim::record::{End, PacketKind, PacketRecord};
 use incast_units::{Bytes, Time};
 
@@ -148,7 +148,8 @@ fn trimming_goes_with_everything_else() {
             simulation.seed = (4 * i + j) as u64;
             simulation.transport.recovery = Recovery::Selective;
             simulation.transport.repair = [Repair::Threshold, Repair::Lazy, Repair::Never][j];
-            simulation.transport.ack_every = 1 + 3 * i as u32;
+            simulation.transport.ack_every = AckEvery::Packets(1 + 3 * i as u32);
+            simulation.transport.ack_on_mark = i > 1;
             simulation.transport.rto = us(200);
             simulation.balancing.freeze = Some(us(100));
             simulation.switch.ecn = Some(Ecn {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use incast_cc::receiver::{Arrival, Echo, Receiver as Rules, ReceiverRules};
+use incast_cc::receiver::{AckEvery, Arrival, Echo, Receiver as Rules, ReceiverRules};
 use incast_recovery::{AnyOrder, Verdict, WINDOW};
 use incast_units::{Bytes, Time};
 
@@ -62,7 +62,8 @@ impl Default for ReceiverConfig {
     fn default() -> Self {
         Self {
             rules: ReceiverRules {
-                ack_every: 1,
+                ack_every: AckEvery::Packets(1),
+                ack_on_mark: false,
                 ack_delay: Time::from_us(50),
                 cnp_interval: Time::from_us(50),
             },
@@ -364,6 +365,7 @@ impl Receiver {
         let arrival = Arrival {
             now: self.time(now),
             inflight: Bytes::new(u64::from(data.inflight)),
+            payload: Bytes::new(data.payload.len() as u64),
             marked,
             notify: self.open.notify,
             urgent: expected == self.packets || verdict != Verdict::Next,

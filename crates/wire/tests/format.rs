@@ -1,6 +1,6 @@
 //! The bytes of packets, by hand; and that no bytes whatever do harm.
 
-use incast_cc::receiver::ReceiverRules;
+use incast_cc::receiver::{AckEvery, ReceiverRules};
 use incast_cc::{AnyParams, Path};
 use incast_units::{Bytes, Rate, Time};
 use incast_wire::format::{
@@ -221,7 +221,8 @@ fn packets_that_lie_do_no_harm() {
         };
         let mut sender = Sender::new(now, config).unwrap();
         let rules = ReceiverRules {
-            ack_every: 1 + (seed % 3) as u32,
+            ack_every: AckEvery::Packets(1 + (seed % 3) as u32),
+            ack_on_mark: false,
             ack_delay: Time::from_us(50),
             cnp_interval: Time::from_us(50),
         };

@@ -189,7 +189,9 @@ impl Backend for Testbed {
                 "acknowledgements of a testbed are TCP segments without payload"
             }
             "transport.smallest" => "packets of a testbed are as large as TCP makes them",
-            "transport.ack_every" => "receivers of a testbed acknowledge each packet",
+            "transport.ack_every" | "transport.ack_on_mark" => {
+                "receivers of a testbed acknowledge each packet"
+            }
             "transport.ack_delay" => "receivers of a testbed acknowledge at once",
             "transport.ack_queue" | "transport.cnp_queue" | "traffic.queue" => {
                 "a port of a testbed has one queue, 0"

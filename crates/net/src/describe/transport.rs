@@ -1,6 +1,7 @@
 //! Behaviour of a host: packet sizes, acknowledgements, loss recovery.
 
 use incast_cc::Fixed;
+pub use incast_cc::receiver::{AckEvery, Acknowledging};
 use incast_units::{Bytes, Time};
 
 use super::control::{Controller, OwnControl};
@@ -180,9 +181,10 @@ pub struct Transport {
     pub ack_extra: Bytes,
     /// Smallest packet on the wire.
     pub smallest: Bytes,
-    /// Number of data packets per acknowledgement (1: each; at most 255); the acknowledgement of a flow's
-    /// last packet is never held.
-    pub ack_every: u32,
+    /// The amount that one acknowledgement covers; the acknowledgement of a flow's last packet is never held.
+    pub ack_every: AckEvery,
+    /// Whether the acknowledgement of a marked packet is never held.
+    pub ack_on_mark: bool,
     /// Longest time for which an acknowledgement is held.
     pub ack_delay: Time,
     /// Queue (priority) of acknowledgements in the switches; `None`: their flow's queue.
@@ -223,7 +225,8 @@ impl Default for Transport {
             header: Bytes::new(54),
             ack_extra: Bytes::new(4),
             smallest: Bytes::new(64),
-            ack_every: 1,
+            ack_every: AckEvery::Packets(1),
+            ack_on_mark: false,
             ack_delay: Time::from_us(50),
             ack_queue: None,
             cnp_queue: 0,

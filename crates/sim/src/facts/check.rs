@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::network::{Clock, NodeId, NodeKind, PortId};
-use incast_net::describe::transport::{BaseRtt, Kind as TransportKind};
+use incast_net::describe::transport::{AckEvery, BaseRtt, Kind as TransportKind};
 use incast_net::describe::work::What;
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Rate, Time};
@@ -29,11 +29,12 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
     if facts.fabric.largest_packet > Bytes::new(u64::from(u16::MAX)) {
         return fail(format!("a packet of {} is larger than 65535 B", facts.fabric.largest_packet));
     }
-    if !(1..=255).contains(&simulation.transport.ack_every) {
-        return fail(format!(
-            "an acknowledgement covers 1 to 255 packets, not {}",
-            simulation.transport.ack_every
-        ));
+    match simulation.transport.ack_every {
+        AckEvery::Packets(packets) if !(1..=AckEvery::MOST_COVERED).contains(&packets) => {
+            return fail(format!("an acknowledgement covers 1 to 255 packets, not {packets}"));
+        }
+        AckEvery::Bytes(Bytes::ZERO) => return fail("an acknowledgement covers more than 0 B".into()),
+        AckEvery::Packets(_) | AckEvery::Bytes(_) => {}
     }
     if keeps(simulation.transport.recovery) && simulation.flows.len() > LARGEST_SLOT as usize {
         return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));

@@ -115,6 +115,8 @@ pub(crate) struct FlowFacts<'a> {
     /// Sizes of packets to which no algorithm adds anything.
     plain: Sizes,
     flags: Vec<u8>,
+    /// Whether marks are reported to each algorithm by CNPs.
+    notified: Vec<bool>,
 }
 
 impl<'a> FlowFacts<'a> {
@@ -136,7 +138,7 @@ impl<'a> FlowFacts<'a> {
             .map(|algorithm| {
                 let signals = algorithm.signals();
                 let bit = |signal, bit| if signals.contains(signal) { bit } else { 0 };
-                bit(Signals::INT, flag::INT) | bit(Signals::CNP, flag::CNP)
+                bit(Signals::INT, flag::INT)
             })
             .collect();
         let base_rtts = sizes
@@ -166,6 +168,7 @@ impl<'a> FlowFacts<'a> {
             base_rtt_error: simulation.impairments.base_rtt_error,
             plain,
             flags,
+            notified: algorithms.iter().map(|algorithm| algorithm.signals().contains(Signals::CNP)).collect(),
         })
     }
 
@@ -182,6 +185,11 @@ impl<'a> FlowFacts<'a> {
     /// The flags of an algorithm's data packets.
     pub(crate) fn flags(&self, algorithm: u16) -> u8 {
         self.flags[usize::from(algorithm)]
+    }
+
+    /// Whether marks are reported to the algorithm of a flow by CNPs.
+    pub(crate) fn notifies(&self, flow: u32) -> bool {
+        self.notified.get(usize::from(self.flows[flow as usize].algorithm)).copied().unwrap_or_default()
     }
 
     /// The signals that an algorithm needs.

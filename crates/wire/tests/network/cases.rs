@@ -1,6 +1,6 @@
 use incast_cc::AnyParams;
 use incast_cc::any::CATALOGUE;
-use incast_cc::receiver::ReceiverRules;
+use incast_cc::receiver::{AckEvery, ReceiverRules};
 use incast_units::{Rate, Time};
 use incast_wire::{ReceiverConfig, supported};
 
@@ -40,7 +40,8 @@ fn case(params: AnyParams, random: &mut Random) -> Case {
         },
     };
     let rules = ReceiverRules {
-        ack_every: 1 + random.below(4) as u32,
+        ack_every: AckEvery::Packets(1 + random.below(4) as u32),
+        ack_on_mark: false,
         ack_delay: Time::from_us(1 + random.below(2000)),
         cnp_interval: Time::from_us(50),
     };

@@ -101,6 +101,9 @@ impl Root {
         if self.sections().policies().any(Policy::spreads) {
             balancing::imply_recovery(&mut self.transport, reading);
         }
+        let blocks = self.traffic.iter();
+        let used = blocks.filter_map(|block| block.common.cc.as_ref().or(self.cc.as_ref()));
+        transport::imply_acknowledging(&mut self.transport, used, reading);
         run::imply_patience(&mut self.run, &self.transport, reading);
     }
 

@@ -3,11 +3,12 @@
 use incast_cc::Fixed;
 use incast_sim::describe::Named;
 use incast_sim::describe::transport::{
-    AfterIdle, BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
+    AckEvery, AfterIdle, BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
 };
 use incast_units::{Bytes, Time};
 
 use super::scope::{Effect, Idle, Scope, Sections};
+use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Bound, Setting, Shape};
@@ -57,6 +58,42 @@ impl Setting for BaseRtt {
     }
 }
 
+impl Setting for AckEvery {
+    fn shape() -> Shape {
+        Shape::Either(vec![u32::shape(), Bytes::shape()])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) => match text.parse() {
+                Ok(payload) => Some(Self::Bytes(payload)),
+                Err(_) => {
+                    let message = format!(
+                        "{text:?}: expected a number of packets, like 4, or an amount of payload, like \"16384B\""
+                    );
+                    reading.wrong(node.place, key, message);
+                    None
+                }
+            },
+            _ => u32::read(node, key, reading).map(Self::Packets),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Packets(packets) => packets.write(),
+            Self::Bytes(payload) => payload.write(),
+        }
+    }
+
+    fn within(&self, bound: Bound) -> bool {
+        match self {
+            Self::Packets(packets) => packets.within(bound),
+            Self::Bytes(payload) => payload.within(Bound::Positive),
+        }
+    }
+}
+
 section! {
     /// Behaviour of every host: packet sizes, acknowledgements, loss recovery.
     for Transport with its defaults {
@@ -90,8 +127,11 @@ section! {
         ack_size: Option<Bytes>; Bound::Positive,
         /// Smallest packet on the wire.
         smallest: Bytes; Bound::Positive => "Ethernet",
-        /// Number of data packets per acknowledgement.
-        ack_every: u32; Bound::Count(1, 255) => "public artifacts of HPCC and OSCAR",
+        /// Number of data packets per acknowledgement, or the payload that one covers; under selective repeat with an
+        /// algorithm's preset for Ultra Ethernet, "16384B".
+        ack_every: AckEvery; Bound::Count(1, 255) => "public artifacts of HPCC and OSCAR",
+        /// Whether a marked packet is acknowledged at once, with what is held; under selective repeat with such a preset, true.
+        ack_on_mark: bool,
         /// Longest time for which an acknowledgement is held.
         ack_delay: Time; Bound::Positive => "chosen here",
         /// Queue of acknowledgements; by default their flow's queue.
@@ -129,7 +169,7 @@ section! {
 }
 
 /// Keys of the window transport alone.
-const OF_WINDOWS: [&str; 16] = [
+const OF_WINDOWS: [&str; 17] = [
     "recovery",
     "repair",
     "repair_threshold",
@@ -139,6 +179,7 @@ const OF_WINDOWS: [&str; 16] = [
     "pacing",
     "sample",
     "ack_every",
+    "ack_on_mark",
     "ack_delay",
     "cnp_queue",
     "cnp_interval",
@@ -147,6 +188,23 @@ const OF_WINDOWS: [&str; 16] = [
     "idle",
     "idle_after",
 ];
+
+/// Gives receivers that keep what arrives out of order the acknowledgements with which the presets of all algorithms are
+/// used, where these agree and the scenario writes nothing about them.
+pub(super) fn imply_acknowledging<'a>(
+    transport: &mut Transport,
+    mut used: impl Iterator<Item = &'a Cc>,
+    reading: &Reading,
+) {
+    let written = ["transport.ack_every", "transport.ack_on_mark"].iter().any(|key| reading.written(key));
+    if transport.kind != Kind::Window || transport.recovery != Recovery::Selective || written {
+        return;
+    }
+    let Some(first) = used.next().map(Cc::acknowledging) else { return };
+    if used.all(|cc| cc.acknowledging() == first) {
+        (transport.ack_every, transport.ack_on_mark) = (first.every, first.on_mark);
+    }
+}
 
 /// The name of a transport.
 pub(crate) fn name_of(kind: Kind) -> &'static str {
@@ -178,6 +236,12 @@ impl Effect for Transport {
             ["transport.idle", "transport.idle_after"].iter().for_each(|key| idle.add(key, reason));
         } else if self.idle != AfterIdle::Restart {
             idle.add("transport.idle_after", "has no effect: transport.idle is not \"restart\"");
+        }
+        if self.ack_every.is_each() {
+            idle.add(
+                "transport.ack_on_mark",
+                "has no effect: every packet is acknowledged (transport.ack_every is 1)",
+            );
         }
         if self.recovery != Recovery::Selective {
             let reason = "has no effect: transport.recovery is not \"selective\"";
@@ -214,6 +278,80 @@ impl Effect for Transport {
         scope.check_queue("transport.cnp_queue", self.cnp_queue, reading);
         if let Some(queue) = self.ack_queue {
             scope.check_queue("transport.ack_queue", queue, reading);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    /// A scenario with these lines before its traffic, or its problems.
+    fn read(lines: &str) -> Result<Scenario, String> {
+        let text = format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts = 1, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             {lines}\n[[traffic]]\nkind = \"incast\"\nto = \"h1\"\nsize = \"1MB\"\n"
+        );
+        Scenario::from_toml(&text, "s.toml", &[]).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn presets_for_ultra_ethernet_bring_its_acknowledgements_to_selective_repeat() {
+        let acknowledging = |lines: &str| {
+            let scenario = read(lines).unwrap();
+            let again = Scenario::from_toml(&scenario.effective_toml(), "s.toml", &[]).unwrap();
+            assert!(again == scenario, "{lines}");
+            let text = scenario.effective_toml();
+            let own = text.lines().filter_map(|line| line.trim().strip_prefix("ack_"));
+            own.filter(|line| line.starts_with("every") || line.starts_with("on_mark"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (uec, each) = ("every = \"16384B\", on_mark = true", "every = 1");
+        let selective = "transport = { recovery = \"selective\" }\n";
+        let reps = "balancing = { policy = \"reps\" }\n";
+        for (lines, expected) in [
+            (format!("cc = \"nscc\"\n{selective}"), uec),
+            (format!("cc = \"nscc:trimming\"\n{reps}"), uec),
+            (format!("cc = \"mnscc:uec\"\n{reps}"), uec),
+            // The median paper says nothing of it; go-back-N keeps no packets out of order.
+            (format!("cc = \"nscc:median\"\n{reps}"), each),
+            (format!("cc = \"mnscc\"\n{reps}"), each),
+            (format!("cc = \"swift\"\n{reps}"), each),
+            ("cc = \"nscc\"\n".to_owned(), each),
+            // What is written stays, and nothing is added to it.
+            (format!("cc = \"nscc\"\ntransport = {{ ack_every = 1 }}\n{reps}"), each),
+            (format!("cc = \"nscc\"\ntransport = {{ ack_every = 4 }}\n{reps}"), "every = 4, on_mark = false"),
+            // Two algorithms, of which one is for Ultra Ethernet.
+            (
+                format!(
+                    "cc = \"nscc\"\n{reps}[[traffic]]\nname = \"b\"\nkind = \"incast\"\nto = \"h0\"\nsize = \"1MB\"\n\
+                     cc = \"swift\"\n"
+                ),
+                each,
+            ),
+        ] {
+            assert_eq!(acknowledging(&lines), expected, "{lines}");
+        }
+    }
+
+    #[test]
+    fn what_one_acknowledgement_covers_is_a_number_of_packets_or_an_amount() {
+        let problems = |value: &str| {
+            read(&format!("cc = \"swift\"\ntransport = {{ recovery = \"selective\", {value} }}\n"))
+                .unwrap_err()
+        };
+        for (value, part) in [
+            ("ack_every = \"many\"", "expected a number of packets, like 4, or an amount of payload"),
+            ("ack_every = \"4us\"", "expected a number of packets, like 4, or an amount of payload"),
+            ("ack_every = 256", "1 to 255"),
+            ("ack_every = 0", "1 to 255"),
+            ("ack_every = \"0B\"", "ack_every"),
+            ("ack_on_mark = true", "transport.ack_every is 1"),
+        ] {
+            let problem = problems(value);
+            assert!(problem.contains(part), "{value}: {problem}");
         }
     }
 }

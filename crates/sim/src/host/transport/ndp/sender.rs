@@ -4,7 +4,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::PortId;
 use incast_net::describe::transport::LARGEST_BACKOFF;
 use incast_net::describe::transport::Repair;
-use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::packet::{Data, Kind, Origin, Packet};
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Time};
 
@@ -170,13 +170,12 @@ impl Sender {
             payload: payload as u16,
         };
         let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
-        let last = if sequence + payload == self.size { flag::LAST } else { 0 };
         Some(Packet {
             destination: self.destination,
             hash: self.hash ^ u32::from(entropy),
             size: size as u16,
             queue: self.queue,
-            flags: self.policy_flags | last,
+            flags: self.policy_flags,
             body: data.body().from(self.origin),
             ..Packet::blank(Kind::Data)
         })

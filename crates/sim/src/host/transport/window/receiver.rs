@@ -27,6 +27,9 @@ pub(super) struct Receivers {
     open: OpenFlows,
 }
 
+/// A time that is never reached.
+const NEVER: u64 = u64::MAX;
+
 /// Record of the packets of a flow that have arrived.
 #[derive(Debug)]
 enum Order {
@@ -72,10 +75,60 @@ struct State {
     control: Rules,
     /// Whether it counts among the open flows.
     open: bool,
+    /// Whether a packet has arrived.
+    begun: bool,
+    /// Whether a packet has arrived whose sender waits for an acknowledgement, while earlier ones are missing.
+    asked: bool,
     /// Hash of the packets that it sends back.
     hash: u32,
-    /// The held acknowledgement, with the telemetry of the packet that caused it.
-    held: Option<Box<(Packet, Ack, IntRecords)>>,
+    /// Time of the pending event at which a held acknowledgement may be due. (ps)
+    due: u64,
+    /// The last acknowledgement that was held; it is held as long as `control` says so.
+    held: Option<Box<Held>>,
+}
+
+impl State {
+    fn new(order: Order, waiting: Option<Box<Waiting>>, hash: u32) -> Self {
+        let control = Rules::NEW;
+        Self { order, waiting, control, open: true, begun: false, asked: false, hash, due: NEVER, held: None }
+    }
+
+    /// Ensures that an event is pending no later than the held acknowledgement is due.
+    #[inline]
+    fn arm<E: Effects>(&mut self, slot: u32, effects: &mut E) {
+        let due = self.control.deadline().ps();
+        if due < self.due {
+            self.due = due;
+            effects.schedule(Event::new(due, rank::RECEIVER, slot));
+        }
+    }
+
+    /// Whether the acknowledgement of a packet with this verdict may not be held, besides marks: `asks` says that its
+    /// sender waits for it, or that it completes its flow.
+    #[inline]
+    fn is_urgent(&mut self, verdict: Verdict, asks: bool) -> bool {
+        let closed = match self.order {
+            Order::InOrder(_) => return asks || verdict != Verdict::Next,
+            Order::Any(ref order) => !order.has_kept(),
+        };
+        let first = !std::mem::replace(&mut self.begun, true);
+        let asked = self.asked;
+        self.asked = !closed && (asked || asks);
+        match verdict {
+            Verdict::Next | Verdict::Kept => asks || first,
+            Verdict::Fills => asks || closed && asked,
+            Verdict::Duplicate | Verdict::Early { .. } => true,
+        }
+    }
+}
+
+/// An acknowledgement that waits for more packets.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    packet: Packet,
+    ack: Ack,
+    /// Telemetry of the packet that causes it.
+    int: IntRecords,
 }
 
 impl State {
@@ -132,6 +185,7 @@ impl Receivers {
         Self {
             rules: ReceiverRules {
                 ack_every: transport.ack_every,
+                ack_on_mark: transport.ack_on_mark,
                 ack_delay: transport.ack_delay,
                 cnp_interval: transport.cnp_interval,
             },
@@ -175,12 +229,14 @@ impl Receivers {
         if state.waiting.is_some() {
             last = state.take_message(verdict, packet.is(flag::LAST), &data, progress.0, &mut self.open);
         }
+        let marked = packet.is(flag::MARKED);
         let arrival = Arrival {
             now: Time::from_ps(now),
             inflight: Bytes::new(u64::from(data.inflight)),
-            marked: packet.is(flag::MARKED),
-            notify: packet.is(flag::CNP),
-            urgent: last || verdict != Verdict::Next,
+            payload: Bytes::new(u64::from(data.payload)),
+            marked,
+            notify: marked && cx.facts.notifies(incoming.flow),
+            urgent: state.is_urgent(verdict, last || packet.is(flag::ASKS)),
         };
         if verdict == (Verdict::Early { report: false }) {
             if state.control.notify(&self.rules, &arrival) {
@@ -211,15 +267,13 @@ impl Receivers {
         let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.facts);
         let Some(echo) = response.ack else {
             if let Some(held) = &mut state.held {
-                **held = (ack.0, ack.1, *int);
+                **held = Held { packet: ack.0, ack: ack.1, int: *int };
             } else {
-                let due = state.control.deadline().ps();
-                state.held = Some(Box::new((ack.0, ack.1, *int)));
-                cx.effects.schedule(Event::new(due, rank::RECEIVER, data.slot));
+                state.held = Some(Box::new(Held { packet: ack.0, ack: ack.1, int: *int }));
             }
+            state.arm(data.slot, cx.effects);
             return;
         };
-        state.held = None;
         self.reply(now, incoming.flow, ack, &echo, int, cx);
         if last {
             self.end(data.slot);
@@ -229,9 +283,10 @@ impl Receivers {
     /// Reports exactly this packet to the sender: its header has arrived without its payload.
     pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
+        self.release(now, data.slot, cx);
         let incoming = &self.incoming[data.slot as usize];
         let hash = cx.facts.hashes(incoming.flow).1;
-        // Nothing is said of other packets: held acknowledgements do that.
+        // Nothing is said of other packets: acknowledgements do that.
         let progress = (u64::from(data.number), Some(0));
         let (mut nack, body) =
             acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.facts);
@@ -247,10 +302,23 @@ impl Receivers {
             state.open = false;
             self.open.close();
         }
-        let Some(echo) = state.control.on_timer(Time::from_ps(now)) else { return };
-        if let Some((packet, ack, int)) = state.held.take().map(|held| *held) {
-            self.reply(now, incoming.flow, (packet, ack), &echo, &int, cx);
+        if state.due == now {
+            state.due = NEVER;
         }
+        if state.control.deadline().ps() <= now {
+            self.release(now, slot, cx);
+        } else {
+            state.arm(slot, cx.effects);
+        }
+    }
+
+    /// Sends the held acknowledgement of the flow `slot`, if one is held.
+    fn release<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) {
+        let Incoming { flow, place, .. } = self.incoming[slot as usize];
+        let Some(state) = self.states.get_mut(place as usize) else { return };
+        let Some(echo) = state.control.release(Time::from_ps(now)) else { return };
+        let Some(Held { packet, ack, int }) = state.held.as_deref().copied() else { return };
+        self.reply(now, flow, (packet, ack), &echo, &int, cx);
     }
 
     /// The first packet of a flow has arrived: allocates its state.
@@ -262,14 +330,8 @@ impl Receivers {
             return *place;
         }
         let flow = &cx.facts.flows[incoming.flow as usize];
-        let state = State {
-            order: Order::new(cx.facts),
-            waiting: connection.map(|_| Box::default()),
-            control: Rules::NEW,
-            open: true,
-            hash: cx.facts.hashes(incoming.flow).1,
-            held: None,
-        };
+        let waiting = connection.map(|_| Box::default());
+        let state = State::new(Order::new(cx.facts), waiting, cx.facts.hashes(incoming.flow).1);
         let place = self.free.pop().unwrap_or(self.states.len() as u32);
         if let Some(free) = self.states.get_mut(place as usize) {
             *free = state;
@@ -426,4 +488,79 @@ fn congestion_notification(incoming: &Incoming, hash: u32, facts: &FlowFacts) ->
     };
     cnp.set_ack(&ack);
     cnp
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_cc::receiver::AckEvery;
+
+    use super::*;
+
+    const FOUR: ReceiverRules = ReceiverRules {
+        ack_every: AckEvery::Packets(4),
+        ack_on_mark: true,
+        ack_delay: Time::from_us(50),
+        cnp_interval: Time::from_us(50),
+    };
+
+    /// The packets of a flow of `packets`, by their numbers in the order of their arrival: `asks` and `marked` are
+    /// numbers of those that ask and that are marked. Returns for each of them how many packets the acknowledgement
+    /// covers that leaves at once; 0: none does.
+    fn covered(order: Order, packets: u64, arrivals: &[u32], asks: &[u32], marked: &[u32]) -> Vec<u32> {
+        let mut state = State::new(order, None, 0);
+        let mut answers = Vec::new();
+        for number in arrivals {
+            let verdict = match &mut state.order {
+                Order::InOrder(order) => order.take(0, *number, 0),
+                Order::Any(order) => order.take(*number),
+            };
+            let last = state.order.progress(*number).0 == packets;
+            let arrival = Arrival {
+                now: Time::ZERO,
+                inflight: Bytes::ZERO,
+                payload: Bytes::new(1000),
+                marked: marked.contains(number),
+                notify: false,
+                urgent: state.is_urgent(verdict, asks.contains(number) || last),
+            };
+            answers.push(state.control.on_data(&FOUR, &arrival).ack.map_or(0, |echo| echo.packets));
+        }
+        answers
+    }
+
+    fn any() -> Order {
+        Order::Any(AnyOrder::NEW)
+    }
+
+    #[test]
+    fn four_packets_share_an_acknowledgement_but_the_first_and_the_last_have_one_at_once() {
+        let arrivals = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+        assert_eq!(covered(any(), 10, &arrivals, &[], &[]), [1, 0, 0, 0, 4, 0, 0, 0, 4, 1]);
+        // With go-back-N the first one waits too.
+        let in_order = Order::InOrder(InOrder::NEW);
+        assert_eq!(covered(in_order, 10, &arrivals, &[], &[]), [0, 0, 0, 4, 0, 0, 0, 4, 0, 2]);
+    }
+
+    #[test]
+    fn packets_count_in_any_order() {
+        assert_eq!(covered(any(), 99, &[0, 2, 1, 4, 3, 6, 5, 8], &[], &[]), [1, 0, 0, 0, 4, 0, 0, 0]);
+        // The last one to arrive completes the flow whatever its number.
+        assert_eq!(covered(any(), 4, &[0, 3, 2, 1], &[], &[]), [1, 0, 0, 3]);
+        // With go-back-N, 2 is discarded after 1 is missing, which is reported at once.
+        assert_eq!(covered(Order::InOrder(InOrder::NEW), 99, &[0, 2], &[], &[]), [0, 2]);
+    }
+
+    #[test]
+    fn duplicates_and_marks_release_what_is_held() {
+        assert_eq!(covered(any(), 99, &[0, 1, 1, 3, 3, 2], &[], &[]), [1, 0, 2, 0, 2, 0]);
+        assert_eq!(covered(any(), 99, &[0, 2, 5, 4, 1], &[], &[4]), [1, 0, 0, 3, 0]);
+    }
+
+    #[test]
+    fn who_waits_is_answered_at_once_and_when_the_last_hole_has_closed() {
+        // 3 is the last packet that the window admits. 2 does not close the hole, 1 does; 4 waits for others again.
+        assert_eq!(covered(any(), 99, &[0, 3, 2, 1, 4], &[3], &[]), [1, 1, 0, 2, 0]);
+        // Without holes its own acknowledgement is all; nobody has asked for the hole that is closed by 5.
+        assert_eq!(covered(any(), 99, &[0, 1, 2, 3, 4, 6, 5], &[3], &[]), [1, 0, 0, 3, 0, 0, 0]);
+    }
 }

@@ -55,6 +55,9 @@ pub(super) struct Sender {
     hash: u32,
     /// Bits of its packets' flags about load balancing.
     policy_flags: u8,
+    /// Whether it asks for an acknowledgement with the last packet that its window admits, and with packets that it
+    /// sends again.
+    asks: bool,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
@@ -113,6 +116,7 @@ impl Sender {
             destination: facts.address(step.flow, Way::Forth),
             hash,
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
+            asks: recovery::keeps(transport.recovery) && !transport.ack_every.is_each(),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             history: History::new(transport),
             controller: 0,
@@ -238,9 +242,9 @@ impl Sender {
         if let Some(history) = &mut self.history {
             history.on_sent(number, self.recovery.acknowledged(), record);
         }
-        let again = u64::from(self.recovery.on_sent(record));
+        let again = self.recovery.on_sent(record);
         let message = if is_later { self.later_with(number)? } else { &mut self.message };
-        message.resent += again;
+        message.resent += u64::from(again);
         message.packets += 1;
         self.last_sent = now;
         self.paced_from = match facts.transport.pacing {
@@ -262,6 +266,9 @@ impl Sender {
             payload: payload as u16,
         };
         let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
+        if self.asks && (again || flags & flag::LAST != 0 || !self.may_send()) {
+            flags |= flag::ASKS;
+        }
         Some(Packet {
             destination: self.destination,
             hash: self.hash ^ u32::from(entropy),
