@@ -568,8 +568,9 @@ class Flows(Section):
     """Flows listed by their ends.
 
     Attributes:
-        from_: Senders.
-        to: Receivers.
+        from_: Senders, hosts or network cards of hosts: ``"h0.3"`` is card 3 of h0, ``"h0-h7.3"`` card
+            3 of each of eight hosts. Without a card the flow's hash chooses one.
+        to: Receivers, hosts or network cards of hosts.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -851,10 +852,13 @@ class GoalFile(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
             server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
-            network.
+        hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
+            default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: Places of ranks: hosts, or all network cards of the hosts, host by host; messages within
+            a host then take no time. By default hosts if these have one card each, and cards if these
+            are as many as ranks.
         size_factor: Factor of all sizes of messages; each keeps at least one byte. Default: 1.0.
     """
 
@@ -867,6 +871,7 @@ class GoalFile(Section):
     hosts: str | Sequence[str] | None = None
     name: str | None = None
     queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
     size_factor: float | None = None
 
 
@@ -922,10 +927,13 @@ class ChakraTrace(Section):
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
             server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
-        hosts: The host of each rank, as many as there are ranks; by default the first hosts of the
-            network.
+        hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
+            default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: Places of ranks: hosts, or all network cards of the hosts, host by host; messages within
+            a host then take no time. By default hosts if these have one card each, and cards if these
+            are as many as ranks.
         size_factor: Factor of all sizes of messages; each keeps at least one byte. Default: 1.0.
     """
 
@@ -939,6 +947,7 @@ class ChakraTrace(Section):
     hosts: str | Sequence[str] | None = None
     name: str | None = None
     queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
     size_factor: float | None = None
 
 
@@ -950,6 +959,9 @@ class RingAllreduce(Section):
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
+        channels: Number of channels, which divide the bytes; channel c takes card c of each host,
+            modulo the number of cards. By default one for each card. (NCCL: a channel for each card,
+            NCCL_CROSS_NIC = 0).
         compute: Time that a host computes between two passes; by default as the model, or not at all.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
@@ -961,6 +973,7 @@ class RingAllreduce(Section):
         name: Name of the block in results and for its random draws; by default its kind.
         passes: Number of passes. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: Members of a ring; by default cards where all hosts have equally many, two or more.
         size: Bytes that are reduced in each pass.
         start: Start of the first pass. Default: 0ps.
         steps: Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the
@@ -970,6 +983,7 @@ class RingAllreduce(Section):
     _kind: ClassVar[str | None] = "ring-allreduce"
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
+    channels: int | None = None
     compute: str | Time | None = None
     connections: Literal["flow", "pair"] | None = None
     group_size: int | None = None
@@ -979,6 +993,7 @@ class RingAllreduce(Section):
     name: str | None = None
     passes: int | None = None
     queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
     size: str | Bytes | None = None
     start: str | Time | None = None
     steps: bool | None = None
@@ -998,9 +1013,9 @@ class AllToAll(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
             server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        experts: Of each host of a group, how often it is chosen, relative to the others: each host then
-            sends one flow in each pass, to a host drawn by these shares, and drawn again if it is the
-            host itself.
+        experts: Of each member of a group, how often it is chosen, relative to the others: each host
+            then sends one flow in each pass, to a host drawn by these shares, and drawn again if it is
+            the host itself.
         group_size: Number of hosts of each group.
         groups: Division into groups. Default: one.
         hosts: The hosts that take part. Default: all.
@@ -1010,6 +1025,8 @@ class AllToAll(Section):
             the list; by default all.
         passes: Number of passes. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: Members of a group; by default cards where all hosts have equally many, two or more.
+            Flows between hosts take a card by their hash.
         size: Payload of each flow.
         start: Start of the first pass. Default: 0ps.
     """
@@ -1029,6 +1046,7 @@ class AllToAll(Section):
     parallel: int | None = None
     passes: int | None = None
     queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
     size: str | Bytes | None = None
     start: str | Time | None = None
 
@@ -1121,12 +1139,13 @@ class Hsdp(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
             server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        gpus: GPUs of each server, which is also the number of rings. (median paper, section IV-A: 8
-            rings). Default: 8.
-        hosts: The GPUs. Default: all.
+        gpus: GPUs of each server if these are hosts, which is also the number of rings; by default 8.
+            (median paper, section IV-A: 8 rings).
+        hosts: The GPUs, or the servers. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         placement: Placement of servers. Default: random.
         queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: GPUs; by default cards where all hosts have equally many, two or more.
         size: Payload of each flow. (median paper, section IV-A: 3,344 packets of 4,000 B). Default:
             13.376MB.
         start: Start of the flows. Default: 0ps.
@@ -1141,6 +1160,7 @@ class Hsdp(Section):
     name: str | None = None
     placement: Literal["random", "in-order"] | None = None
     queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
     size: str | Bytes | None = None
     start: str | Time | None = None
 
