@@ -32,7 +32,8 @@ def ends_of_passes(result: Result, size: int, passes: int) -> NDArray[np.int64]:
     flows = result.flows
     chosen = np.asarray(flows.column("size_bytes")) == size
     ends = np.asarray(flows.column("finish_ps"))[chosen][np.argsort(np.asarray(flows.column("flow"))[chosen])]
-    return ends.reshape(passes, -1).max(axis=1)
+    last: NDArray[np.int64] = ends.reshape(passes, -1).max(axis=1)
+    return last
 
 
 def test_a_ring_takes_as_long_in_every_pass() -> None:
@@ -97,7 +98,8 @@ def test_idle_connections_start_again_where_the_scenario_says_so() -> None:
     first, later = 2 * 2_178_880, 2_178_880 + 84_320
 
     def times(*sections: str) -> list[int]:
-        return np.asarray(Scenario.from_toml(joined(text, *sections)).run().flows.column("fct_ps")).tolist()
+        flows = Scenario.from_toml(joined(text, *sections)).run().flows
+        return [int(time) for time in np.asarray(flows.column("fct_ps"))]
 
     assert times() == [first] + [later] * 4
     # The pause is 20 us, and from the last packet of a message on a round trip more.
