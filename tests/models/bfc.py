@@ -16,7 +16,8 @@ from fractions import Fraction
 from incast import Scenario
 from models import plain, spreading
 from models.cases import US, Case, Flow, Link, Shared, lossless_star, sprayed, tiny_packets
-from models.plain import Clock, Host, Outcome, Packet, Wire, duration
+from models.clock import Clock
+from models.plain import Host, Outcome, Packet, Wire, duration
 from models.schedulers import DeficitRoundRobin, RoundRobin
 
 MAP_TIMER = 2

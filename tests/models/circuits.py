@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from incast import Scenario
 from models import cases
 from models.cases import US, Case, Link, Shared
+from models.clock import Clock
 from models.plain import (
     ARRIVAL,
     START,
-    Clock,
     Host,
     Outcome,
     Packet,

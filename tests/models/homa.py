@@ -15,7 +15,8 @@ from fractions import Fraction
 from incast import Scenario
 from models import plain, spreading, ways
 from models.cases import US, Case, Flow, Link, Shared, Transport, between, lossy_star, sprayed
-from models.plain import START, Clock, Outcome, Wire, duration
+from models.clock import Clock
+from models.plain import START, Outcome, Wire, duration
 
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
 """Events at a host after starts at the same instant."""

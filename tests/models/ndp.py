@@ -14,7 +14,8 @@ from fractions import Fraction
 from incast import Scenario
 from models import cases, trimming
 from models.cases import US, Case, Flow, Link
-from models.plain import KEPT, LARGEST_BACKOFF, RETRANSMIT, Clock, Outcome, duration
+from models.clock import Clock
+from models.plain import KEPT, LARGEST_BACKOFF, RETRANSMIT, Outcome, duration
 from models.plain import Packet as PlainPacket
 from models.plain import Receiver as PlainReceiver
 from models.plain import Sender as PlainSender

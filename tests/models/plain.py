@@ -6,16 +6,16 @@ balancing.md and engine.md, and share nothing with the simulator. Times are pico
 
 from __future__ import annotations
 
-import heapq
 import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from models import spreading
 from models.cases import Case, Flow, Link, Shared
+from models.clock import Clock
 from models.schedulers import Scheduler, scheduler
 from models.ways import routes
 
@@ -34,26 +34,6 @@ KEPT = 16_384
 """Number of packets from the next expected one on that a receiver with selective repeat keeps."""
 HELD_STEP = 64
 """An acknowledgement of selective repeat tells in such steps for how long it was held."""
-
-
-class Clock:
-    """The events to come, by time, kind and entity. Nodes cannot disturb each other at one instant."""
-
-    def __init__(self) -> None:
-        self.now = 0
-        self._heap: list[tuple[int, int, int, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._count = 0
-
-    def at(self, time: int, kind: int, entity: int, what: Callable[..., None], *arguments: object) -> None:
-        """Schedules a call of `what` at `time`."""
-        self._count += 1
-        heapq.heappush(self._heap, (time, kind, entity, self._count, what, arguments))
-
-    def run(self, unfinished: Callable[[], bool]) -> None:
-        """Runs until nothing is left to finish, or to happen."""
-        while self._heap and unfinished():
-            self.now, _, _, _, what, arguments = heapq.heappop(self._heap)
-            what(*arguments)
 
 
 @dataclass

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from incast import Scenario
 from models import plain
 from models.cases import US, Case, Flow, Link, Transport, selective_star, sprayed
-from models.plain import ONE_PATH, START, TOLD, Clock, Outcome, Wire
+from models.clock import Clock
+from models.plain import ONE_PATH, START, TOLD, Outcome, Wire
 from models.spreading import SEED, mix
 
 TRIMMING = 0x7472696D6D696E67
