@@ -107,12 +107,9 @@ pub(super) fn pairs(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<Vec<[
             return Err(vec![fault("to", message)]);
         }
     };
-    match pairs.iter().find(|[a, b]| a.host == b.host) {
-        Some([a, _]) => {
-            let name = &world.fabric.network.nodes[a.host as usize];
-            return Err(vec![fault("to", format!("{name} would send to itself"))]);
-        }
-        None => {}
+    if let Some([end, _]) = pairs.iter().find(|[a, b]| a.host == b.host) {
+        let name = &world.fabric.network.nodes[end.host as usize];
+        return Err(vec![fault("to", format!("{name} would send to itself"))]);
     }
     match pairs.iter().find_map(|ends| world.apart(*ends)) {
         Some(problem) => Err(vec![fault("to", problem)]),
