@@ -66,6 +66,10 @@ impl Setting for AckEvery {
     fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
         match &node.value {
             Value::Text(text) => match text.parse() {
+                Ok(Bytes::ZERO) => {
+                    reading.wrong(node.place, key, format!("{text:?}: expected more than 0 B"));
+                    None
+                }
                 Ok(payload) => Some(Self::Bytes(payload)),
                 Err(_) => {
                     let message = format!(
@@ -290,6 +294,7 @@ mod tests {
     fn read(lines: &str) -> Result<Scenario, String> {
         let text = format!(
             "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts = 1, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             switch = {{ ecn = {{ kmin = \"40KB\", kmax = \"160KB\", pmax = 1.0 }} }}\n\
              {lines}\n[[traffic]]\nkind = \"incast\"\nto = \"h1\"\nsize = \"1MB\"\n"
         );
         Scenario::from_toml(&text, "s.toml", &[]).map_err(|problems| problems.to_string())
@@ -308,7 +313,7 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        let (uec, each) = ("every = \"16384B\", on_mark = true", "every = 1");
+        let (uec, each) = ("every = \"16KiB\", on_mark = true", "every = 1");
         let selective = "transport = { recovery = \"selective\" }\n";
         let reps = "balancing = { policy = \"reps\" }\n";
         for (lines, expected) in [
@@ -347,7 +352,7 @@ mod tests {
             ("ack_every = \"4us\"", "expected a number of packets, like 4, or an amount of payload"),
             ("ack_every = 256", "1 to 255"),
             ("ack_every = 0", "1 to 255"),
-            ("ack_every = \"0B\"", "ack_every"),
+            ("ack_every = \"0B\"", "more than 0 B"),
             ("ack_on_mark = true", "transport.ack_every is 1"),
         ] {
             let problem = problems(value);
