@@ -11,7 +11,8 @@ mod common;
 const SCENARIO: &str = "topology = { kind = \"star\", hosts = 4, rate = \"100Gbps\", delay = \"1us\" }\n\
                         cc.algorithm = \"constant\"\n[[traffic]]\nkind = \"flow-table\"\nfile = \"flows.csv\"\n";
 
-/// Three flows with the unit in the header, in the names of columns as Incast's own tables have them, and in the cells. 1.5 KB are 1,500 B; 2.5 us are 2,500,000 ps.
+/// Three flows with the unit in the header, in the names of columns as Incast's own tables have them, and in the cells.
+/// 1.5 KB are 1,500 B; 2.5 us are 2,500,000 ps.
 #[test]
 fn units_stand_in_the_header_or_in_the_cells() {
     let header = "source,destination,size [KB],start [us]\nh0,h1,1.5,0\nh2,h1,30,2.5\nh0,h3,1,1e3\n";
