@@ -251,6 +251,34 @@ pub trait Parameters: Clone + fmt::Debug + Send + Sync + 'static {
     fn derive(&self, path: &Path) -> Self::Derived;
 }
 
+/// Defines the quantities that an algorithm derives once from its parameters and a path: each with its type and formula.
+macro_rules! derived {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident of $params:ty, |$from:ident, $path:ident|
+        $(let $local:pat = $value:expr;)*
+        { $($(#[$meaning:meta])* $public:vis $field:ident: $type:ty = $formula:expr,)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$meaning])* $public $field: $type,)+
+        }
+
+        impl $crate::contract::Parameters for $params {
+            type Derived = $name;
+
+            fn derive(&self, $path: &$crate::contract::Path) -> $name {
+                let $from = self;
+                $(let $local = $value;)*
+                $name { $($field: $formula,)+ }
+            }
+        }
+    };
+}
+pub(crate) use derived;
+
 /// For an algorithm without parameters.
 impl Parameters for () {
     type Derived = ();

@@ -21,10 +21,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Sent, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Sent, Setup, Signals, derived,
 };
 use crate::limits::{RateWindow, least_share};
-use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
     /// Variant of the reaction point.

@@ -18,11 +18,11 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Setup, Signals, derived,
 };
 use crate::limits::ssthresh_after_timeout;
 use crate::newreno::SSTHRESH;
-use crate::params::{About, Described, Family, Kernel, Param, Value, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,10 +26,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
-use crate::params::{About, Described, Family, Kernel, Param, Value, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 
 /// Parameters of [`Oscar`].
 ///

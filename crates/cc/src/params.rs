@@ -300,34 +300,6 @@ macro_rules! presets {
 }
 pub(crate) use presets;
 
-/// Defines the quantities that an algorithm derives once from its parameters and a path: each with its type and formula.
-macro_rules! derived {
-    (
-        $(#[$about:meta])*
-        pub struct $name:ident of $params:ty, |$from:ident, $path:ident|
-        $(let $local:pat = $value:expr;)*
-        { $($(#[$meaning:meta])* $public:vis $field:ident: $type:ty = $formula:expr,)+ }
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(C)]
-        pub struct $name {
-            $($(#[$meaning])* $public $field: $type,)+
-        }
-
-        impl $crate::contract::Parameters for $params {
-            type Derived = $name;
-
-            fn derive(&self, $path: &$crate::contract::Path) -> $name {
-                let $from = self;
-                $(let $local = $value;)*
-                $name { $($field: $formula,)+ }
-            }
-        }
-    };
-}
-pub(crate) use derived;
-
 /// One [`Param`], from its kind, its name in scenario files, its field (or one of a field, as `law.ai`), its range,
 /// its meaning and its source.
 macro_rules! param {

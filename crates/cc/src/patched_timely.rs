@@ -18,10 +18,10 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
 use crate::estimator::ewma;
-use crate::params::{About, Described, Family, Value, derived, presets};
+use crate::params::{About, Described, Family, Value, presets};
 
 /// Parameters of [`PatchedTimely`], all of which [`crate::sqcc::Sqcc`] has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

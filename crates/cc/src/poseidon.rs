@@ -26,8 +26,10 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals};
-use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
+use crate::contract::{
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals, derived,
+};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {

@@ -23,10 +23,10 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
 use crate::limits::{floor_param, least_share};
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Least, Port, Ports};
 use crate::{Divisor, Fixed};
 

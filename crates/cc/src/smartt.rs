@@ -26,8 +26,9 @@ use incast_units::{Bytes, Time};
 use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Sent, Setup, Signals,
+    derived,
 };
-use crate::params::{About, Described, Family, Param, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
     /// Reference of the fair decrease.

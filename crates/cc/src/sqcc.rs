@@ -18,9 +18,9 @@ use incast_units::math::mul_div;
 
 use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
-use crate::params::{About, Described, Family, Kernel, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Value, choice, param, presets};
 use crate::patched_timely::{
     ErrorFunction, GRADIENT, Law, PREVIOUS_RTT, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams,
     coarse, fine, with_common_params,

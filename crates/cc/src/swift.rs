@@ -28,8 +28,9 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Path, Setup, Signals,
+    derived,
 };
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {

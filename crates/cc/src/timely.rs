@@ -17,11 +17,11 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, derived, param, presets};
+use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
 choice! {
