@@ -37,16 +37,8 @@ fn microburst(algorithm: Algorithm) -> Simulation {
     }
     let flow = |source: u32, size: Bytes, start: Time, stop: Time| Flow {
         key: u64::from(source),
-        source,
-        destination: 3,
-        size,
-        start,
         stop,
-        queue: 0,
-        balancing: Default::default(),
-        algorithm: 0,
-        group: 0,
-        counted: true,
+        ..Flow::of_size(source, 3, size, start)
     };
     let end = Time::from_ms(1);
     let burst = |source| flow(source, Bytes::new(600_000), Time::from_us(50), Time::NEVER);
@@ -62,6 +54,7 @@ fn microburst(algorithm: Algorithm) -> Simulation {
         },
         transport: Transport::default(),
         balancing: Default::default(),
+        impairments: Default::default(),
         algorithms: vec![algorithm],
         flows: vec![flow(0, Bytes::UNLIMITED, Time::ZERO, end), burst(1), burst(2)],
         order: Vec::new(),
