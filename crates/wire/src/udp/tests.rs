@@ -159,8 +159,8 @@ fn packets_that_do_not_fit_end_it_and_the_receiver_is_told() {
         let told = received.unwrap_err().to_string();
         assert!(told.starts_with("the other side failed"), "{told}");
     }
-    // Without a report.
-    let (done, received, _) = sent(Time::from_s(1), 1000, |_, _, _| None);
+    // Without a report. The patience leaves a busy machine time for the first answer.
+    let (done, received, _) = sent(Time::from_s(4), 1000, |_, _, _| None);
     let error = done.unwrap_err().to_string();
     assert!(error.ends_with("do not fit the path, choose smaller packets"), "{error}");
     assert!(received.is_err());
