@@ -67,7 +67,7 @@ def test_every_pass_takes_the_same_paths(cc: str) -> None:
         return np.asarray(ports.column("transmitted_bytes"))
 
     np.testing.assert_array_equal(sent(shuffle, "pair"), 6 * sent(one, "pair"))
-    # Flows of their own are hashed anew.
+    # Without connections each flow has a hash of its own.
     assert (sent(shuffle, "flow") != 6 * sent(one, "flow")).any()
 
 
