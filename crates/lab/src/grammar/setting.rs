@@ -63,7 +63,13 @@ impl Shape {
                 words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
             }
             Self::Either(shapes) => shapes.iter().map(Self::noun).collect::<Vec<_>>().join(" or "),
-            Self::List(of) => format!("a list, each entry {}", of.noun()),
+            Self::List(of) => match &**of {
+                Self::Table(keys) => {
+                    let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+                    format!("a list, each entry a table with the keys {}", names.join(", "))
+                }
+                other => format!("a list, each entry {}", other.noun()),
+            },
             Self::Table(_) | Self::Variants(..) => "a table".to_owned(),
             Self::Algorithm => "a table with an algorithm and its parameters".to_owned(),
         }

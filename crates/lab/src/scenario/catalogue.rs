@@ -135,6 +135,13 @@ pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
             section => is_key(format!("[{section}]")),
         })
     };
+    // Of a list of tables, as `impairments.errors`.
+    let of_entries = |entry: &Entry| {
+        let holds = |key: &&KeyInfo| matches!(&key.shape, Shape::List(of) if matches!(&**of, Shape::Table(keys) if keys.iter().any(|key| key.name == name)));
+        let list = entry.keys.iter().find(holds)?.name;
+        Some(format!("the entries of the list {}.{list}", entry.name))
+    };
+    let in_list = || sections().iter().filter(|entry| entry.name == path).find_map(of_entries);
     let kind_of = |entries: Vec<Entry>| holder(entries).map(|entry| entry.name);
     if path == "cc" || path.ends_with(".cc") {
         return kind_of(algorithms()).map(is_key);
@@ -144,13 +151,26 @@ pub(crate) fn owner(name: &str, path: &str) -> Option<String> {
         Some("traffic") => kind_of(traffic()).map(|kind| format!("{kind} traffic")),
         _ => None,
     };
-    kind.map(is_key).or_else(elsewhere)
+    kind.or_else(in_list).map(is_key).or_else(elsewhere)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grammar::Fallback;
+
+    /// A key of a list's entries that stands beside the list, as users write who have one entry.
+    #[test]
+    fn keys_of_lists_say_where_they_belong() {
+        for (name, path, list) in [
+            ("bit_error_rate", "impairments", "impairments.errors"),
+            ("switches", "switch", "switch.buffers"),
+        ] {
+            let expected = format!("it is a key of the entries of the list {list}");
+            assert_eq!(owner(name, path), Some(expected));
+        }
+        assert_eq!(owner("bit_errors", "impairments"), None);
+    }
 
     #[test]
     fn every_entry_says_what_it_is() {
