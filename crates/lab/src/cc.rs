@@ -5,7 +5,7 @@ use std::sync::Arc;
 use incast_cc::any::{CATALOGUE, ParamInfo};
 use incast_cc::params::{Family, Kind, Value};
 use incast_cc::receiver::Acknowledging;
-use incast_cc::{AnyParams, Fixed, Overhead, Signals};
+use incast_cc::{AnyParams, Fixed, Overhead, Path, Signals};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, Rate, Time};
 
@@ -86,6 +86,13 @@ impl Cc {
     /// Its group, if it is built in.
     fn family(&self) -> Option<Family> {
         self.parameters().map(|params| params.info().family)
+    }
+
+    /// Whether a flow that starts on this path has a window; that of a plugin is unknown.
+    pub(crate) fn has_window(&self, path: &Path) -> bool {
+        let window =
+            |params: AnyParams| Algorithm::from(params).controllers().start(path, Time::ZERO).1.window;
+        self.parameters().is_some_and(|params| window(params) != Bytes::UNLIMITED.get())
     }
 
     /// The acknowledgements with which its preset is used.

@@ -4,6 +4,7 @@ mod common;
 
 use common::{HEAD, all, flows, of_group, overridden, read, round_trip, star};
 use incast_lab::Scenario;
+use incast_lab::run::RunOptions;
 use incast_sim::describe::flow::Flow;
 use incast_units::{Bytes, Time};
 
@@ -399,6 +400,27 @@ fn staggered_flows_join_and_leave() {
     assert_eq!(times(&star(text)), [(0, 40), (5, 45), (10, 50), (15, 55)]);
     let lifo = format!("{text}leave = \"last-in-first-out\"\n");
     assert_eq!(times(&star(&lifo)), [(0, 40), (5, 35), (10, 30), (15, 25)]);
+}
+
+/// A window of two packets of 1054 B, of which four would be acknowledged at once: the first 198 of 200 packets wait for
+/// `ack_delay`, and the last one of all is acknowledged when it arrives.
+#[test]
+fn windows_that_held_acknowledgements_keep_waiting_are_said() {
+    let warnings = |more: &str| -> Vec<String> {
+        let scenario = read(&format!(
+            "topology = {{ kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc = {{ algorithm = \"constant\", window = \"2108B\" }}\ntransport = {{ ack_every = 4{more} }}\n\
+             [[traffic]]\nkind = \"flows\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"200KB\"\n"
+        ));
+        let ran = common::go("held", "", &scenario.build().unwrap(), &RunOptions::default());
+        let held_up = ran.info.outcome.as_ref().unwrap().packets_held_up;
+        assert_eq!(held_up, if more.is_empty() { 198 } else { 0 });
+        ran.info.warnings.iter().map(|warning| warning.problem.clone()).collect()
+    };
+    let [warning] = warnings("").try_into().unwrap();
+    assert!(warning.starts_with("99 % of 200 packets waited in a full window"), "{warning}");
+    assert!(warnings(", ack_delay = \"1us\"").is_empty());
+    assert!(warnings(", recovery = \"selective\"").is_empty());
 }
 
 #[test]

@@ -234,6 +234,26 @@ fn one_acknowledgement_may_stand_for_several_packets() {
 }
 
 #[test]
+fn full_windows_that_a_held_acknowledgement_keeps_waiting_are_counted() {
+    // A window of 2108 B admits two packets. Four would be acknowledged at once; two wait, from the arrival of the first,
+    // until `ack_delay` has passed. That happens to the first 98 of 100 packets: the last one of all is answered at once.
+    // The second packet and the acknowledgement need 4.17888 us: four links of 1 us, twice 84.32 ns and twice 5.12 ns. It
+    // arrives 84.32 ns after the first one, and is held for as much less than `ack_delay`.
+    let counted = |every: u32, delay: Time| {
+        let flows = vec![flow(0, 1, 100_000, us(0))];
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(2_108)], flows);
+        (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(every), delay);
+        run_everywhere(&sim).0.held_up
+    };
+    assert_eq!(counted(4, us(50)), 98);
+    assert_eq!(counted(4, Time::from_ns(4_400)), 98);
+    // Held, but for less than the rest of the round trip.
+    assert_eq!(counted(4, Time::from_ns(4_200)), 0);
+    assert_eq!(counted(2, us(50)), 0);
+    assert_eq!(counted(1, us(50)), 0);
+}
+
+#[test]
 fn marks_at_enqueue_go_to_packets_that_find_a_queue_and_at_dequeue_to_those_that_leave_one() {
     // Four packets of 1054 B come to a port at once: the first leaves, and the others are queued. They find 0,
     // 1054 and 2108 B before them, and leave 2108, 1054 and 0 B behind.

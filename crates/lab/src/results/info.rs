@@ -171,6 +171,10 @@ pub struct OutcomeInfo {
     /// Data packets whose payload switches removed.
     #[serde(default)]
     pub packets_trimmed: u64,
+    /// Data packets whose acknowledgement was held (`transport.ack_delay`) for longer than its round trip took, while
+    /// their sender's window was full.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub packets_held_up: u64,
     /// Data packets that senders sent again; absent before version 5.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packets_resent: Option<u64>,
@@ -297,6 +301,7 @@ impl OutcomeInfo {
             packets_lost: outcome.lost,
             packets_corrupted: outcome.corrupted,
             packets_trimmed: outcome.trimmed,
+            packets_held_up: outcome.held_up,
             packets_resent: None,
             packets_in_flight: outcome.in_flight,
             violations: outcome.violations.clone(),

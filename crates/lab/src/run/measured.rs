@@ -83,6 +83,7 @@ impl Measured {
             lost: 0,
             corrupted: 0,
             trimmed: 0,
+            held_up: 0,
             in_flight: sent.saturating_sub(delivered + self.dropped),
             ports: self.ports.clone(),
             unfinished,

@@ -142,6 +142,7 @@ fn finished(hops: u64) -> Outcome {
         lost: 0,
         corrupted: 0,
         trimmed: 0,
+        held_up: 0,
         in_flight: 0,
         ports: Vec::new(),
         unfinished: Vec::new(),

@@ -24,7 +24,7 @@ pub(super) struct Ended<'a> {
 type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops];
+const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops, held_up_windows];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -76,4 +76,26 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
         .with_hint("run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have")
     };
     (tied >= least && tied * one_in >= drops).then(problem).into_iter().collect()
+}
+
+/// Held acknowledgements decide from this share of the packets on, one in ten, and from this number on.
+const HELD_UP: (u64, u64) = (10, 100);
+
+/// Windows below what one acknowledgement covers are emptied once in `ack_delay`, whatever the network admits.
+fn held_up_windows(ended: &Ended<'_>) -> Vec<Problem> {
+    let (held_up, delivered) = (ended.outcome.held_up, ended.outcome.delivered);
+    let (one_in, least) = HELD_UP;
+    let problem = || {
+        let percent = held_up * 100 / delivered.max(1);
+        Problem::new(format!(
+            "{percent} % of {delivered} packets waited in a full window for an acknowledgement that the receiver held, \
+             for longer than the rest of its round trip took"
+        ))
+        .about("transport.ack_delay")
+        .with_hint(
+            "a smaller transport.ack_every or transport.ack_delay, or transport.recovery = \"selective\", whose \
+             senders ask for the acknowledgement of a full window",
+        )
+    };
+    (held_up >= least && held_up * one_in >= delivered).then(problem).into_iter().collect()
 }

@@ -172,6 +172,13 @@ impl AllToAll {
         Ok(Reach::Pairs(groups.iter().flat_map(pairs).collect()))
     }
 
+    pub(super) fn at_once(&self, reach: &Reach) -> u64 {
+        // Each member chooses one expert in a pass: how many choose the same is random.
+        let is_random = self.experts.is_some() || self.model.is_some();
+        let most = if is_random { 1 } else { reach.senders() };
+        self.parallel.map_or(most, |parallel| most.min(u64::from(parallel)))
+    }
+
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
         let mut made = Made::default();

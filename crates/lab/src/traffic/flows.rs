@@ -58,6 +58,11 @@ impl Flows {
         if faults.is_empty() { Ok(reach_of(&pairs)) } else { Err(faults) }
     }
 
+    pub(super) fn at_once(&self, reach: &Reach) -> u64 {
+        let is_together = self.stagger == Time::ZERO || self.size.is_none();
+        if is_together { reach.senders() * u64::from(self.count) } else { 1 }
+    }
+
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
         let pairs = pairs(setting.world, &self.from, &self.to)?;
         let all = (0..self.count).flat_map(|_| pairs.iter().copied());

@@ -187,6 +187,10 @@ impl Incast {
         self.plan(setting).map(|plan| Reach::Any(plan.from, plan.to))
     }
 
+    pub(super) fn at_once(&self, reach: &Reach) -> u64 {
+        self.fan_in.map_or_else(|| reach.senders(), u64::from)
+    }
+
     pub(super) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         let plan = self.plan(setting).ok()?;
         let senders = self.fan_in.map_or(plan.from.len() as f64, f64::from);

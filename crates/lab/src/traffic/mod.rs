@@ -187,6 +187,19 @@ impl Pattern {
         }
     }
 
+    /// Returns the number of its flows that one host receives at the same time, where the pattern has one: 1 for all
+    /// others. `reach` is its own.
+    pub(crate) fn at_once(&self, reach: &Reach) -> u64 {
+        match self {
+            Self::Flows(pattern) => pattern.at_once(reach),
+            Self::Staggered(_) => reach.senders(),
+            Self::Incast(pattern) => pattern.at_once(reach),
+            Self::AllToAll(pattern) => pattern.at_once(reach),
+            Self::FileRequests(pattern) => u64::from(pattern.responders),
+            _ => 1,
+        }
+    }
+
     /// Its offered load, if it is a process with a rate and has no errors.
     pub(crate) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         match self {

@@ -1,5 +1,7 @@
 //! The context in which every kind of traffic is checked and made.
 
+use std::collections::BTreeMap;
+
 use incast_sim::describe::network::PortId;
 use incast_units::{Bytes, Rate, Time};
 
@@ -28,6 +30,23 @@ pub(crate) enum Reach {
     Any(Vec<u32>, Vec<u32>),
     /// These pairs.
     Pairs(Vec<(u32, u32)>),
+}
+
+impl Reach {
+    /// Returns the number of flows to the host that receives most, if each pair has one.
+    pub(super) fn senders(&self) -> u64 {
+        match self {
+            Self::Any(from, to) => {
+                let receives = |host: &u32| to.contains(host);
+                (from.len() - usize::from(from.iter().any(receives))) as u64
+            }
+            Self::Pairs(pairs) => {
+                let mut flows: BTreeMap<u32, u64> = BTreeMap::new();
+                pairs.iter().for_each(|(_, to)| *flows.entry(*to).or_default() += 1);
+                flows.into_values().max().unwrap_or(0)
+            }
+        }
+    }
 }
 
 /// The offered load of a block while it lasts, if it is a rate.

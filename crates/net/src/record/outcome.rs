@@ -58,6 +58,9 @@ pub struct Outcome {
     pub corrupted: u64,
     /// Data packets whose payload switches removed.
     pub trimmed: u64,
+    /// Data packets whose acknowledgement was held for longer than its round trip took, while their sender's window
+    /// was full.
+    pub held_up: u64,
     /// Data packets still in flight or queued at the end.
     pub in_flight: u64,
     /// Totals of each port, sorted by (node, port).

@@ -30,6 +30,9 @@ pub struct Counts {
     pub corrupted: u64,
     /// Data packets whose payload was removed.
     pub trimmed: u64,
+    /// Data packets whose acknowledgement was held for longer than its round trip took, while their sender's window
+    /// was full.
+    pub held_up: u64,
     /// Flows that have started.
     pub started: u64,
     /// Flows that are done.
@@ -65,6 +68,7 @@ impl Counts {
         lost: 0,
         corrupted: 0,
         trimmed: 0,
+        held_up: 0,
         started: 0,
         finished: 0,
         counted: 0,
@@ -89,6 +93,7 @@ impl Counts {
             lost,
             corrupted,
             trimmed,
+            held_up,
             started,
             finished,
             counted,
@@ -109,6 +114,7 @@ impl Counts {
         self.lost += lost;
         self.corrupted += corrupted;
         self.trimmed += trimmed;
+        self.held_up += held_up;
         self.started += started;
         self.finished += finished;
         self.counted += counted;

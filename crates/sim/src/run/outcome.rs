@@ -96,6 +96,7 @@ pub(super) fn outcome(
         lost: counts.lost,
         corrupted: counts.corrupted,
         trimmed: counts.trimmed,
+        held_up: counts.held_up,
         in_flight,
         ports,
         unfinished,

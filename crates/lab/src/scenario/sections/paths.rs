@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use incast_cc::Path;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::transport::BaseRtt;
+use incast_sim::describe::transport::{AckEvery, BaseRtt, Kind, Recovery, Transport};
 use incast_units::{Bytes, Rate, Time};
 
 use super::scope::Scope;
@@ -149,6 +149,50 @@ impl Longest {
         Some(Problem::new(message).with_hint(hint))
     }
 
+    /// Returns what is wrong with acknowledgements that receivers hold, where so many flows of an algorithm with a window
+    /// share this path.
+    pub(super) fn held(
+        &self,
+        cc: &Cc,
+        transport: &Transport,
+        flows: Option<u64>,
+        fabric: &Fabric,
+    ) -> Option<Problem> {
+        let Path { packet, payload, line_rate, base_rtt, .. } = self.path;
+        let (flows, delay) = (flows?.max(1), transport.ack_delay);
+        // Under selective repeat senders ask for the acknowledgement of a full window.
+        if transport.kind != Kind::Window
+            || transport.recovery == Recovery::Selective
+            || !cc.has_window(&self.path)
+        {
+            return None;
+        }
+        let needed = match transport.ack_every {
+            AckEvery::Packets(packets) => u64::from(packets),
+            AckEvery::Bytes(bytes) => bytes.get().div_ceil(payload.get()),
+        };
+        let bdp = self.path.bdp();
+        // A window that is not a whole number of packets admits the next larger one.
+        let share = bdp.get().div_ceil(packet.get() * flows).max(1);
+        if share >= needed || delay <= base_rtt {
+            return None;
+        }
+        let each = match flows {
+            1 => "it".to_owned(),
+            _ => format!("the part of each of {flows} flows"),
+        };
+        let message = format!(
+            "asks for {needed} packets per acknowledgement; {} the bandwidth-delay product is {bdp} ({line_rate} for \
+             {base_rtt}), and {each} admits {share}: a window of that size waits for transport.ack_delay ({delay})",
+            self.place(fabric),
+        );
+        let hint = format!(
+            "ack_every = {share}, an ack_delay far below the base RTT, or recovery = \"selective\", whose senders ask \
+             for the acknowledgement of a full window"
+        );
+        Some(Problem::new(message).with_hint(hint))
+    }
+
     /// Returns what is wrong with a base RTT that all algorithms are given, if it is less than that of this path.
     pub(super) fn base_rtt(&self, told: Time, fabric: &Fabric) -> Option<Problem> {
         let least = self.path.base_rtt;
@@ -249,6 +293,32 @@ mod tests {
         assert!(text.contains("uses 15 % of its link"), "{text}");
         assert_eq!(ndp(144).len(), 1);
         assert_eq!(ndp(145), Vec::<String>::new());
+    }
+
+    /// By hand: four links of 50 ns, twice 1054 B and twice 64 B at 100 Gbps make 378.88 ns, in which 4736 B pass: 5
+    /// packets of 1054 B (4.5), and 3 for each of two flows (2.2).
+    #[test]
+    fn windows_below_what_one_acknowledgement_covers_are_warned_of() {
+        let said = |transport: &str, algorithm: &str| {
+            warnings("50ns", &format!("{}\n[transport]\n{transport}", cc(algorithm)))
+        };
+        let swift = "algorithm = \"swift\"";
+        let [text] = &said("ack_every = 4", swift)[..] else { panic!("one warning") };
+        assert!(text.starts_with("transport.ack_every: asks for 4 packets per acknowledgement"), "{text}");
+        assert!(text.contains("is 4.736KB (100Gbps for 378.88ns)"), "{text}");
+        assert!(text.contains("the part of each of 2 flows admits 3:"), "{text}");
+        assert_eq!(said("ack_every = \"3001B\"", swift).len(), 1);
+        for transport in [
+            "ack_every = 3",
+            "ack_every = \"3000B\"",
+            "ack_every = 4\nack_delay = \"378ns\"",
+            "ack_every = 4\nrecovery = \"selective\"",
+        ] {
+            assert_eq!(said(transport, swift), Vec::<String>::new(), "{transport}");
+        }
+        // Rates alone do not wait for acknowledgements.
+        let timely = "algorithm = \"timely\", t_low = \"50us\"";
+        assert_eq!(said("ack_every = 4", timely), Vec::<String>::new());
     }
 
     #[test]

@@ -76,6 +76,12 @@ impl Effect for Vec<Block> {
                 if let Some((key, problem)) = longest.delay_limit(cc, told, fabric) {
                     reading.warn_key(&format!("{section}.{key}"), problem);
                 }
+                let at_once = users.iter().filter_map(|&block| {
+                    reaches[block].as_ref().map(|reach| self[block].pattern.at_once(reach))
+                });
+                if let Some(problem) = longest.held(cc, scope.sections.transport, at_once.max(), fabric) {
+                    reading.warn_key("transport.ack_every", problem);
+                }
             }
         }
         let longest = || paths::longest(scope, scope.algorithms.first(), reaches.iter().flatten(), fabric);

@@ -5,7 +5,8 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::algorithm::{Controllers, Directive};
 use incast_net::describe::network::PortId;
 use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
-use incast_net::packet::{Data, Kind, Origin, Packet, flag};
+use incast_net::packet::{self, Data, Kind, Origin, Packet, flag};
+use incast_net::record::tally::Counts;
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
@@ -293,6 +294,9 @@ impl Sender {
     ) -> bool {
         let facts = cx.facts;
         let mut body = packet.ack(now);
+        if body.held > 0 {
+            self.note_held(now, &body, &mut cx.effects.tally().counts);
+        }
         if let Some(entropies) = &mut self.entropies {
             let good = body.marked == 0 && packet.kind == Kind::Ack;
             let feedback = if good { Feedback::Good } else { Feedback::Bad };
@@ -346,6 +350,18 @@ impl Sender {
         }
         self.apply_directive(now, place, directive, facts, cx.effects);
         self.connection.is_some() && self.has_ended()
+    }
+
+    /// An acknowledgement that the receiver has held arrives: counts what it covers if nothing else could be sent, for
+    /// longer than the rest of the round trip took.
+    #[cold]
+    #[inline(never)]
+    fn note_held(&self, now: u64, ack: &packet::Ack, counts: &mut Counts) {
+        let is_full = !self.may_send() && self.recovery.next().is_some();
+        let travelled = now.saturating_sub(ack.sent).saturating_sub(ack.held);
+        if is_full && ack.held > travelled {
+            counts.held_up += u64::from(ack.packets);
+        }
     }
 
     /// The message behind the first one that packet `number` is of.
