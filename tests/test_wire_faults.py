@@ -34,7 +34,8 @@ def filtered(enter: list[str], hook: str, rule: str) -> None:
     run(*enter, "nft", "-f", "-", given=text)
 
 
-# Each fault stands before its `yield`, and what ends it after: the sender waits for the first and sends until the second.
+# Each fault stands before its `yield`, and what ends it after: the sender waits for the first and sends
+# until the second.
 @contextlib.contextmanager
 def link_down(pair: Pair) -> Iterator[None]:
     run("ip", "-n", pair.sender, "link", "set", "to-b", "down")
