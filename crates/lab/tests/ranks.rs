@@ -4,7 +4,7 @@
 mod common;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type};
 use incast_lab::Scenario;
 use incast_lab::results::TableName;
 use incast_lab::run::{RunOptions, RunResult};
@@ -102,6 +102,86 @@ fn servers_as_ranks_send_less_and_one_channel_takes_one_card() {
         twelve.iter().filter(|(from, ..)| from == "h0.3").map(|(_, _, bytes)| *bytes).collect();
     // 2 · 3/4 of 666,667 and of 666,666, rounded up.
     assert_eq!(from_h0, [1_000_001, 999_999]);
+}
+
+/// Two channels on the only cards of two hosts, of four packets of 1000 B each, are connections that take turns on the link:
+/// their packets follow each other at 84,320 ps, so that the fourth of the first channel is the seventh on the link and the
+/// fourth of the other the eighth. Each arrives 84,320 ps and two delays of 1 us later. Over one connection the first
+/// channel's would be the fourth.
+#[test]
+fn channels_on_the_same_cards_are_connections_of_their_own() {
+    let ring = |more: &str| {
+        let traffic = format!("kind = \"ring-allreduce\"\nsize = \"8KB\"\nchannels = 2\n{more}");
+        built(2, 1, 0, &traffic)
+    };
+    let two = ring("");
+    let connections = two.simulation.flows.iter().map(|flow| flow.connection);
+    assert_eq!(connections.collect::<Vec<_>>(), [0, 1, 2, 3].map(Some));
+    let delivered = column(&go(&two), TableName::Flows, "delivered_ps");
+    let after = |packets: i64| packets * 84_320 + 84_320 + 2_000_000;
+    let mut sorted = delivered.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [after(7), after(7), after(8), after(8)]);
+    // The second pass has the connections of the first one.
+    let passes = ring("passes = 2\n");
+    let connections = passes.simulation.flows.iter().map(|flow| flow.connection);
+    assert_eq!(connections.collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3].map(Some));
+}
+
+/// A card that no flow names is the one that sends its bytes, and on rails without spines the one that receives them.
+#[test]
+fn flows_tell_the_cards_that_they_take() {
+    let cards = |result: &RunResult| {
+        let table = result.table(TableName::Flows).unwrap();
+        let of = |name: &str| {
+            let columns = table.batches.iter().map(|batch| batch.column_by_name(name).unwrap().clone());
+            columns
+                .flat_map(|column| column.as_primitive::<UInt16Type>().iter().collect::<Vec<_>>())
+                .collect()
+        };
+        let (from, to): (Vec<Option<u16>>, Vec<Option<u16>>) = (of("source_card"), of("destination_card"));
+        from.into_iter().zip(to).collect::<Vec<_>>()
+    };
+    let flow = |more: &str| format!("kind = \"flows\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\n{more}");
+    let result = go(&built(2, 8, 0, &flow("")));
+    let (data, answers) = (sent(&result, 0), sent(&result, 1));
+    let busy = data.iter().position(|bytes| *bytes > 0).unwrap() as u16;
+    assert!(data[usize::from(busy)] >= 1_054_000 && answers[usize::from(busy)] < 1_054_000, "{data:?}");
+    assert_eq!(cards(&result), [(Some(busy), Some(busy))]);
+    // Named at one end or the other; the other card is the one on the same rail.
+    let named = built(
+        2,
+        8,
+        2,
+        "kind = \"flows\"\nfrom = [\"h0.3\", \"h0\"]\nto = [\"h1\", \"h1.5\"]\nsize = \"1KB\"\n",
+    );
+    assert_eq!(cards(&go(&named)), [(Some(3), Some(3)), (Some(5), Some(5))]);
+    // Between rails, over spines: every packet arrives by the card that is named.
+    let crossing =
+        "kind = \"flows\"\nfrom = \"h0.0\"\nto = \"h1.1\"\nsize = \"1MB\"\nbalancing = \"random\"\n";
+    assert_eq!(cards(&go(&built(2, 2, 4, crossing))), [(Some(0), Some(1))]);
+    // Hosts with one card.
+    assert_eq!(cards(&go(&built(2, 1, 0, &flow("")))), [(Some(0), Some(0))]);
+    // Two switches that lead to both cards of h1: packets that are spread take either. A flow that has not started takes
+    // none.
+    let two = "topology = { kind = \"graph\", rate = \"100Gbps\", delay = \"1us\", hosts = [\"h0\", \"h1\"], \
+               switches = [\"s0\", \"s1\", \"s2\"], links = [{ between = [\"h0\", \"s0\"] }, \
+               { between = [\"s1-s2\", \"s0\"] }, { between = [\"s1-s2\", \"h1\"] }] }\n";
+    let spread = |more: &str, traffic: &str| {
+        let traffic = format!("[[traffic]]\n{}{traffic}", flow(""));
+        let text = format!("{two}cc = {{ algorithm = \"constant\" }}\n{more}\n{traffic}");
+        cards(&go(&Scenario::from_toml(&text, "ranks.toml", &[]).unwrap().build().unwrap()))
+    };
+    let one = spread("", "");
+    assert!(one == [(Some(0), Some(0))] || one == [(Some(0), Some(1))], "{one:?}");
+    assert_eq!(spread("balancing = { policy = \"random\" }", ""), [(Some(0), None)]);
+    // One that has not started takes none; the other card of h1 may be named although packets are spread.
+    let late = "[[traffic]]\nname = \"late\"\nkind = \"flows\"\nfrom = \"h0\"\nto = \"h1.1\"\nsize = \"1KB\"\nstart = ";
+    let both = |start: &str| {
+        spread("balancing = { policy = \"random\" }\nrun = { until = \"1ms\" }", &format!("{late}{start}\n"))
+    };
+    assert_eq!(both("\"0s\""), [(Some(0), None), (Some(0), Some(1))]);
+    assert_eq!(both("\"2ms\""), [(Some(0), None), (None, None)]);
 }
 
 /// Eight rings, one for each GPU of a server, do not meet. By hash they took 3.96 times the bound.

@@ -146,9 +146,10 @@ impl Scenario {
                 )
             };
             let first = flows.len();
+            let channels: Vec<u32> = made.flows.iter().map(|draft| draft.channel).collect();
             flows.extend(made.flows.into_iter().zip(is_sent).map(described));
             if block.connections(self.root.transport.kind) == Connections::Pair {
-                let own = flows[first..].iter_mut().map(|(_, flow)| flow);
+                let own = channels.into_iter().zip(flows[first..].iter_mut().map(|(_, flow)| flow));
                 match connections::connect(own, connected, self.root.seed, block.name()) {
                     Ok(made) => connected += made,
                     Err(fault) => reading.fault(&format!("traffic.{}", block.name()), fault),

@@ -73,6 +73,7 @@ impl Flows {
                 source: source.host,
                 destination: destination.host,
                 cards: [source.card, destination.card],
+                channel: 0,
                 size: self.size.unwrap_or(Bytes::UNLIMITED),
                 start: self.start + self.stagger.times(index),
                 stop: self.stop.unwrap_or(Time::NEVER),

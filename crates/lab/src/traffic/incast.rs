@@ -235,6 +235,7 @@ impl Incast {
                     source: candidates[sender as usize],
                     destination: receiver,
                     cards: [None; 2],
+                    channel: 0,
                     size: self.size,
                     start: time + late,
                     stop: Time::NEVER,

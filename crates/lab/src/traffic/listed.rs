@@ -108,6 +108,7 @@ where
                 source: source?,
                 destination: destination?,
                 cards: [None; 2],
+                channel: 0,
                 size: flow.size,
                 start: self.start(flow.start)?,
                 stop: Time::NEVER,

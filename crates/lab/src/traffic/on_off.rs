@@ -91,6 +91,7 @@ impl OnOff {
                     source: from.host,
                     destination: to.host,
                     cards: [from.card, to.card],
+                    channel: 0,
                     size: Bytes::UNLIMITED,
                     start,
                     stop,

@@ -73,6 +73,7 @@ impl Permutation {
                 source: hosts[index as usize],
                 destination: hosts[target],
                 cards: [None; 2],
+                channel: 0,
                 size: self.size,
                 start: self.start + Time::from_ps(jitter.below(self.jitter.ps())),
                 stop: Time::NEVER,

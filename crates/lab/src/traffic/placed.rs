@@ -143,6 +143,7 @@ impl Placed {
                 source: from.host,
                 destination: to.host,
                 cards: [from.card, to.card],
+                channel: 0,
                 size: flow.size,
                 start: flow.start,
                 stop: Time::NEVER,

@@ -206,6 +206,7 @@ impl Poisson {
                 source,
                 destination,
                 cards: [None; 2],
+                channel: 0,
                 size,
                 start,
                 stop: Time::NEVER,

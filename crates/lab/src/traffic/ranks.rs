@@ -90,6 +90,11 @@ impl Layout {
         channels.unwrap_or(self.cards.map_or(1, u32::from))
     }
 
+    /// The number of a channel among those that use the same card.
+    pub(super) fn channel_of_card(&self, channel: u32) -> u32 {
+        channel / self.cards.map_or(1, u32::from)
+    }
+
     /// The card at each host by which a channel leaves and enters; `None`: by the hash of each flow.
     pub(super) fn card_of(&self, channel: u32) -> Option<PortId> {
         self.cards.filter(|cards| *cards > 1).map(|cards| (channel % u32::from(cards)) as PortId)

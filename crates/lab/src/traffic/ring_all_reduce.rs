@@ -182,6 +182,7 @@ impl RingAllReduce {
                 let next = (place + 1) % n;
                 let ends = [*host, ring[next]].map(|host| End { host, card });
                 let transfer = made.transfer(job, ends, Bytes::new(bytes), self.start);
+                made.on_channel(layout.channel_of_card(channel));
                 // A part takes as many steps through a host as it has ranks.
                 match step.checked_sub(own) {
                     Some(earlier) => made.wait(transfer.send, &[arrived[earlier][place]]),

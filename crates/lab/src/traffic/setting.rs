@@ -18,6 +18,8 @@ pub(crate) struct Draft {
     pub(crate) destination: u32,
     /// The network card of each end, where the block names it.
     pub(crate) cards: [Option<PortId>; 2],
+    /// Its channel among those that use the same two ends, each of which has a connection of its own.
+    pub(crate) channel: u32,
     pub(crate) size: Bytes,
     pub(crate) start: Time,
     pub(crate) stop: Time,

@@ -76,6 +76,7 @@ impl Staggered {
                 source: source.host,
                 destination: destination.host,
                 cards: [source.card, destination.card],
+                channel: 0,
                 size: Bytes::UNLIMITED,
                 start: self.start + self.interval.times(index),
                 stop: self.stop(index),

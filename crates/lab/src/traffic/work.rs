@@ -68,11 +68,19 @@ impl Made {
             source: from.host,
             destination: to.host,
             cards: [from.card, to.card],
+            channel: 0,
             size,
             start,
             stop: Time::NEVER,
         });
         self.operation(job, from.host, What::Send { flow: index as u32 }, Vec::new())
+    }
+
+    /// Gives the last flow this channel, which has a connection of its own.
+    pub(crate) fn on_channel(&mut self, channel: u32) {
+        if let Some(flow) = self.flows.last_mut() {
+            flow.channel = channel;
+        }
     }
 
     /// Adds a computation.

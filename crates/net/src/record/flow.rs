@@ -2,6 +2,8 @@
 
 use incast_units::{Bytes, Time};
 
+use crate::describe::network::PortId;
+
 use super::channel::{Digest, Record, kept_as_received};
 
 /// A flow that is done (or was unfinished at the end of the run).
@@ -11,6 +13,9 @@ pub struct FlowRecord {
     pub flow: u32,
     /// Time of its start; for a flow that had not started, the earliest time at which it would have.
     pub start: Time,
+    /// The network cards by which its data leaves the source and reaches the destination when it starts; `None`: it has not
+    /// started, or packets may take several. They follow from the description, and are no part of a fingerprint.
+    pub cards: [Option<PortId>; 2],
     /// Time at which its last byte was acknowledged at the sender; [`Time::NEVER`] if it never was.
     pub finish: Time,
     /// Time at which its last byte arrived at the receiver; [`Time::NEVER`] if it never did.
@@ -40,6 +45,7 @@ impl FlowRecord {
     pub const BLANK: Self = Self {
         flow: 0,
         start: Time::ZERO,
+        cards: [None; 2],
         finish: Time::NEVER,
         delivered: Time::NEVER,
         bytes: Bytes::ZERO,
@@ -58,6 +64,7 @@ impl FlowRecord {
         let Self {
             flow,
             start,
+            cards: _,
             finish,
             delivered,
             bytes,

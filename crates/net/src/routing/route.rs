@@ -159,6 +159,12 @@ impl Routes {
         card.map_or(address, |(host, _)| *host)
     }
 
+    /// Returns the number of network cards of a host.
+    #[must_use]
+    pub fn cards_of(&self, host: NodeId) -> usize {
+        self.ports[host as usize].len()
+    }
+
     /// Returns the ports of a host by which packets to an address arrive.
     pub(super) fn ports_at(&self, address: Address) -> &[Out] {
         let card = (address as usize).checked_sub(self.hosts).and_then(|place| self.cards.get(place));

@@ -287,13 +287,26 @@ impl<'a> FlowFacts<'a> {
     pub(crate) fn record(&self, flow: u32, start: Time, bytes: u64) -> FlowRecord {
         let alone = self.alone(flow, start);
         let ideal = alone.arrival(bytes) + alone.acknowledgement();
+        let cards = self.cards_taken(flow, start, &alone);
         let plain = Alone { sizes: self.plain, ..alone };
         FlowRecord {
+            cards,
             bytes: Bytes::new(bytes),
             ideal,
             ideal_plain: plain.arrival(bytes) + plain.acknowledgement(),
             ..self.open_record(flow, start)
         }
+    }
+
+    /// Returns the network cards by which the data of a flow leaves its source and reaches its destination.
+    fn cards_taken(&self, flow: u32, start: Time, alone: &Alone<'_>) -> [Option<PortId>; 2] {
+        let Flow { destination, cards: [_, named], .. } = self.flows[flow as usize];
+        let [(_, leaves_by), _] = self.cards(flow, start);
+        let reaches_by = named.or_else(|| match &alone.forward {
+            Links::One(path) => path.last().map(|out| out.port),
+            Links::Any(_) => (self.fabric.routes.cards_of(destination) == 1).then_some(0),
+        });
+        [leaves_by.first().copied(), reaches_by]
     }
 
     /// A flow that starts at `start`, with the paths as they are then and all headers of its algorithm.

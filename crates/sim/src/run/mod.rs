@@ -74,9 +74,9 @@ pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Re
         let Some(&Flow { start, .. }) = simulation.flows.get(record.flow as usize) else {
             return Err(Invalid(format!("there is no flow {}", record.flow)));
         };
-        let FlowRecord { base_rtt, ideal, ideal_plain, .. } =
+        let FlowRecord { cards, base_rtt, ideal, ideal_plain, .. } =
             facts.flows().record(record.flow, start, record.bytes.get());
-        *record = FlowRecord { base_rtt, ideal, ideal_plain, ..*record };
+        *record = FlowRecord { cards, base_rtt, ideal, ideal_plain, ..*record };
     }
     Ok(())
 }

@@ -23,7 +23,16 @@ pub struct Column {
     /// Its meaning.
     pub meaning: String,
     /// The value of every row in results of earlier versions, which lack the column; `None`: they have it.
-    pub(super) earlier: Option<i64>,
+    pub(super) earlier: Option<Earlier>,
+}
+
+/// The value of every row of a column that results of earlier versions lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// Missing.
+    Null,
+    /// A number, or for a Boolean 0 or 1.
+    Is(i64),
 }
 
 impl Column {
@@ -68,7 +77,7 @@ pub(super) fn schema(columns: &[Column]) -> SchemaRef {
 ///
 /// `from RECORDS` names the method of [`Sink`](incast_sim::Sink) that receives the records of a table that grows during a
 /// run. `if |simulation| …` makes the table optional: only some results have it. `; earlier VALUE` after a column gives
-/// its value in results of earlier versions, which lack it.
+/// its value in results of earlier versions, which lack it, `null` where it is not known.
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
@@ -77,7 +86,7 @@ macro_rules! table {
         |$record:ident: &$type:ty, $labels:ident| {
             $(
                 $(#[doc = $meaning:literal])+
-                $column:ident: $cell:ty = $value:expr $(; earlier $earlier:literal)?,
+                $column:ident: $cell:ty = $value:expr $(; earlier $earlier:tt)?,
             )+
         }
     ) => {
@@ -134,7 +143,8 @@ macro_rules! table {
     }};
 
     (@earlier) => { None };
-    (@earlier $earlier:literal) => { Some($earlier) };
+    (@earlier null) => { Some($crate::results::tables::declare::Earlier::Null) };
+    (@earlier $earlier:literal) => { Some($crate::results::tables::declare::Earlier::Is($earlier)) };
 }
 
 pub(crate) use table;

@@ -21,6 +21,10 @@ table! {
         source_id: u32 = labels.flow(record).source,
         /// number of the receiving host
         destination_id: u32 = labels.flow(record).destination,
+        /// network card by which its data leaves the sender when it starts; null: it has not started
+        source_card: Option<u16> = record.cards[0]; earlier null,
+        /// network card by which its data reaches the receiver then; null: it has not started, or its packets may take several
+        destination_card: Option<u16> = record.cards[1]; earlier null,
         /// name of the flow's traffic block
         group: &str = labels.group(labels.flow(record)),
         /// its congestion control algorithm, with its preset

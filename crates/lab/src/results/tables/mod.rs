@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 use incast_sim::Simulation;
@@ -22,6 +22,7 @@ use incast_sim::Simulation;
 use super::{EachBatch, GROUP_ROWS, ResultError, ResultFolder};
 
 pub use declare::Column;
+use declare::Earlier;
 pub(crate) use declare::Rows;
 pub use labels::Labels;
 
@@ -204,15 +205,18 @@ impl Table {
     }
 
     /// Adds a column in which every row has the same value.
-    fn with_column(self, column: &Column, value: i64) -> Self {
+    fn with_column(self, column: &Column, value: Earlier) -> Self {
         let fields = self.schema.fields().iter().cloned().chain([Arc::new(column.field())]);
         let schema =
             Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata.clone()));
         let extended = |batch: &RecordBatch| {
             let rows = batch.num_rows();
-            let values: ArrayRef = match column.kind {
-                DataType::Boolean => Arc::new(BooleanArray::from(vec![value != 0; rows])),
-                _ => Arc::new(Int64Array::from_value(value, rows)),
+            let values: ArrayRef = match (&column.kind, value) {
+                (kind, Earlier::Null) => new_null_array(kind, rows),
+                (DataType::Boolean, Earlier::Is(value)) => {
+                    Arc::new(BooleanArray::from(vec![value != 0; rows]))
+                }
+                (_, Earlier::Is(value)) => Arc::new(Int64Array::from_value(value, rows)),
             };
             let columns = batch.columns().iter().cloned().chain([values]).collect();
             RecordBatch::try_new(schema.clone(), columns).expect("the columns are those of the schema")
@@ -261,7 +265,30 @@ impl Tables {
 mod tests {
     use std::collections::BTreeSet;
 
+    use arrow_array::RecordBatchOptions;
+
     use super::*;
+
+    #[test]
+    fn columns_that_earlier_versions_lack_have_their_type_and_value() {
+        let schema = Arc::new(Schema::empty());
+        let options = RecordBatchOptions::new().with_row_count(Some(2));
+        let batch = RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &options).unwrap();
+        let table = Table { schema, batches: vec![batch] };
+        let mut nulls = Vec::new();
+        for name in TableName::ALL {
+            let batch = &table.clone().completed(name).batches[0];
+            for column in name.columns().iter().filter(|column| column.earlier.is_some()) {
+                let values = batch.column_by_name(column.name).unwrap();
+                assert_eq!((values.data_type(), values.len()), (&column.kind, 2), "{}", column.name);
+                if values.null_count() > 0 {
+                    assert_eq!(values.null_count(), 2);
+                    nulls.push(column.name);
+                }
+            }
+        }
+        assert_eq!(nulls, ["source_card", "destination_card"]);
+    }
 
     #[test]
     fn names_of_columns_end_in_their_units() {
