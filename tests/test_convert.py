@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -252,6 +253,28 @@ Downlink_Latency_ns 500
 """
 
 
+def binary_goal() -> bytes:
+    """The binary form of GOAL: little-endian numbers without padding."""
+    send, receive, calc = 1, 2, 3
+
+    def step(waits: int, kind: int, peer: int, size: int, tag: int, behind: int, place: int) -> bytes:
+        # Nothing waits for a start.
+        return struct.pack("<IBIQIBBIIII", waits, kind, peer, size, tag, 0, 0, behind, place, 0, 0)
+
+    chain = [step(0, calc, 0, 1500, 0, 1, 0), step(1, send, 1, 100000, 7, 0, 1)]
+    middle = [step(0, receive, 0, 100000, 7, 1, 0), step(1, send, 2, 2000, 1, 0, 1)]
+    # The first operation of each waits for nothing, the second, number 1, for it.
+    blocks = [
+        struct.pack("<III", 2, 1, 0) + b"".join(steps) + struct.pack("<I", 1) for steps in (chain, middle)
+    ]
+    blocks.append(struct.pack("<III", 1, 1, 0) + step(0, receive, 1, 2000, 1, 0, 0))
+    file, place = struct.pack("<QIBB", 4223, len(blocks), 0, 0), 6 + 16 * len(blocks)
+    for one in blocks:
+        file += struct.pack("<QQ", place, place + len(one))
+        place += len(one)
+    return file + b"".join(blocks)
+
+
 def varint(value: int) -> bytes:
     """A number in Protocol Buffers' coding."""
     low, value = value & 0x7F, value >> 7
@@ -287,6 +310,35 @@ def workloads(incast: Incast) -> Path:
     for rank in range(4):
         (folder / f"trace.{rank}.et").write_bytes(chakra(4000))
     return folder
+
+
+def test_a_binary_schedule_is_the_text(incast: Incast, workloads: Path) -> None:
+    """Either form gives the same flows, operations and results."""
+    (workloads / "chain.bin").write_bytes(binary_goal())
+    told, made = [], []
+    for name in ("chain.goal", "chain.bin"):
+        done = incast.here("validate", workloads / name)
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout.replace(name, "NAME").replace("schedule, binary", "schedule"))
+        done = incast.here("convert", workloads / name, "--to", "made.toml", "--force")
+        assert done.returncode == 0, done.stderr
+        done = incast.here("run", "made.toml", "--out", name, "--quiet")
+        assert done.returncode == 0, done.stderr
+        result = Result.open(incast.folder / name)
+        tables = (result.flows, result.operations)
+        made.append([{name: table.column(name).tolist() for name in table.columns} for table in tables])
+    assert told[0] == told[1]
+    assert "computes   1" in told[0]
+    assert str(made[0]) == str(made[1])
+    assert len(made[0][0]["start_ps"]) == 2
+
+    done = incast.here("run", workloads / "chain.bin", "--quiet")
+    assert "chain.bin: this is no scenario, but looks like a GOAL schedule" in done.stderr
+    (workloads / "chain.bin").write_bytes(binary_goal()[:100])
+    done = incast.here("validate", workloads / "chain.bin")
+    assert done.returncode == 2
+    assert "chain.bin: byte " in done.stderr
+    assert "is the file truncated?" in done.stderr
 
 
 def test_workloads_become_scenarios_that_run(incast: Incast, workloads: Path) -> None:

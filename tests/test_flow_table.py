@@ -3,7 +3,12 @@
 import csv
 from pathlib import Path
 
+import pandas
+import polars
+import pytest
+
 import incast
+from helpers import Incast
 from incast import sections
 
 
@@ -28,3 +33,73 @@ def test_the_flows_of_a_result_are_the_traffic_of_another_run(tmp_path: Path) ->
     assert list(first.flows.column("size_bytes")) == [1500, 30_000, 1_000_000]
     assert list(first.flows.column("start_ps")) == [0, 2_500_000, 2_500_000]
     assert again.fingerprint == first.fingerprint
+
+
+CSV = "source,destination,size [KB],start,note\nh0,h1,1.5,0us,a\nh2,h1,30,2.5us,b\n1,h0,1e3,2500ns,c\n"
+
+
+def frames(folder: Path) -> list[Path]:
+    """One table as CSV, and as Parquet by two writers."""
+    paths = [folder / name for name in ("flows.csv", "pandas.parquet", "polars.parquet")]
+    paths[0].write_text(CSV)
+    frame = pandas.DataFrame(
+        {
+            "note": ["a", "b", "c"],
+            "source": pandas.Categorical(["h0", "h2", "1"]),
+            "destination": ["h1", "h1", "h0"],
+            "size [KB]": [1.5, 30.0, 1000.0],
+            "start": pandas.to_timedelta([0, 2500, 2500], unit="ns"),
+        }
+    )
+    frame.to_parquet(paths[1])
+    columns = {"src": ["h0", "h2", "1"], "dst": ["h1", "h1", "h0"], "size_bytes": [1500, 30_000, 1_000_000]}
+    polars.DataFrame(columns | {"start_us": [0.0, 2.5, 2.5], "note": [None, 1, 2]}).write_parquet(
+        paths[2], compression="snappy"
+    )
+    return paths
+
+
+def test_a_table_is_the_same_as_csv_and_as_parquet(incast: Incast) -> None:
+    told, fingerprints = [], []
+    for path in frames(incast.folder):
+        done = incast.here("validate", path)
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout.replace(path.name, "NAME").replace("flows, Parquet", "flows"))
+        done = incast.here("convert", path, "--to", f"{path.stem}.toml", "--cc", "constant")
+        assert done.returncode == 0, done.stderr
+        assert "3 flows on 3 hosts" in done.stdout
+        assert "starts     0 us to 2.50 us" in done.stdout
+        assert 'column "note": not read' in done.stdout
+        # The name of a block is part of its flows' identity; here all three have the same.
+        scenario = (incast.folder / f"{path.stem}.toml").read_text()
+        assert 'kind = "flow-table"' in scenario
+        done = incast.here("run", f"{path.stem}.toml", "--set", "name=x", "--out", path.stem, "--quiet")
+        assert done.returncode == 0, done.stderr
+        fingerprints.append(incast_of(incast.folder / path.stem))
+    assert told[0] == told[1] == told[2]
+    # "1" and "h1" are one host.
+    assert "hosts      3" in told[0]
+    assert "payload    1.0315MB" in told[0]
+    assert fingerprints[0] == fingerprints[1] == fingerprints[2]
+
+
+def incast_of(folder: Path) -> str:
+    """The fingerprint of a result."""
+    return incast.Result.open(folder).fingerprint
+
+
+def test_parquet_of_another_compression_says_what_to_write(incast: Incast) -> None:
+    frame = polars.DataFrame({"src": ["h0"], "dst": ["h1"], "size_bytes": [1], "start_us": [0.0]})
+    frame.write_parquet(incast.folder / "flows.parquet")
+    done = incast.here("validate", "flows.parquet")
+    assert done.returncode == 2
+    assert 'column "src": compressed with ZSTD' in done.stderr
+    assert 'compression="snappy"' in done.stderr
+
+
+@pytest.mark.parametrize(("name", "host"), [("flows.csv", "leaf0"), ("flows.csv", "h70000")])
+def test_a_table_of_named_hosts_needs_its_topology(incast: Incast, name: str, host: str) -> None:
+    (incast.folder / name).write_text(CSV.replace("h0", host))
+    done = incast.here("convert", name, "--to", "x.toml")
+    assert done.returncode == 2
+    assert "name the topology that they are in, too" in done.stderr

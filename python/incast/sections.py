@@ -843,7 +843,7 @@ class GoalFile(Section):
     """The messages and computations of a GOAL schedule, as LogGOPSim and ATLAHS read it.
 
     Attributes:
-        file: The file, in GOAL's text format.
+        file: The file, as text or in the binary form of LogGOPSim's ``txt2bin``.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.

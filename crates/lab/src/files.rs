@@ -44,15 +44,31 @@ pub fn read(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
 /// When it cannot be read, is not a regular file, is larger, or is not UTF-8; with the file, and the line of the
 /// first byte that is not.
 pub fn read_text(path: &Path, most: Bytes) -> Result<String, Problem> {
+    let bytes = read_bytes(path, most)?;
+    text_of(bytes, &path.display().to_string())
+}
+
+/// The content of a regular file of at most `most` bytes.
+///
+/// # Errors
+/// When it cannot be read, is not a regular file, or is larger; with the file.
+pub fn read_bytes(path: &Path, most: Bytes) -> Result<Vec<u8>, Problem> {
     let wrong = |message: String| Problem::new(message).in_file(path.display().to_string());
-    let bytes = read(path, most).map_err(|error| match error.kind() {
+    read(path, most).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
         _ => wrong(format!("cannot be read: {error}")),
-    })?;
+    })
+}
+
+/// The text of a file with this content, without a byte order mark; `file` is for messages.
+///
+/// # Errors
+/// When it is not UTF-8; with the file, and the line of the first byte that is not.
+pub fn text_of(bytes: Vec<u8>, file: &str) -> Result<String, Problem> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        wrong("this is not a text file (not UTF-8)".to_owned()).on_line(line as u32)
+        Problem::new("this is not a text file (not UTF-8)").in_file(file).on_line(line as u32)
     })?;
     Ok(if text.starts_with(MARK) { without_mark(&text).to_owned() } else { text })
 }
@@ -64,6 +80,12 @@ const MARK: char = '\u{feff}';
 #[must_use]
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// Returns bytes without a byte order mark.
+#[must_use]
+pub fn without_mark_bytes(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 #[cfg(test)]

@@ -6,8 +6,14 @@ use incast_sim::random::mix;
 /// A hash of a seed, a name and an index: the identity of a flow or of a stream of random draws.
 #[must_use]
 pub(crate) fn key(seed: u64, name: &str, index: u64) -> u64 {
+    of_bytes(seed, name.as_bytes(), index)
+}
+
+/// Returns the hash that [`key`] gives a name with these bytes.
+#[must_use]
+pub(crate) fn of_bytes(seed: u64, name: &[u8], index: u64) -> u64 {
     let mut hash = mix(seed);
-    for chunk in name.as_bytes().chunks(8) {
+    for chunk in name.chunks(8) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
         hash = mix(hash ^ u64::from_le_bytes(word));

@@ -39,7 +39,7 @@ fn units_stand_in_the_header_or_in_the_cells() {
 fn errors_name_line_column_and_remedy() {
     for (text, line, column, words) in [
         ("", None, None, "the file is empty"),
-        ("source,size\n", Some(1), None, "names no column for: destination, start"),
+        ("source,size\n", Some(1), None, "there is no column for: destination, start"),
         ("src,dst,size [B],start [s],from\n", Some(1), Some(28), "a second column of this meaning"),
         ("src,dst,size [B],start [s]\n", Some(1), None, "there is no flow in this file"),
         ("src,dst,size,start\n0,1,1500,0s\n", Some(2), Some(5), "needs its unit"),

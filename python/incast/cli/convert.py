@@ -26,9 +26,10 @@ conversions:
 
 WORK describes what hosts send:
   flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
-  schedule.goal     GOAL as text: Schedgen, ATLAHS, LogGOPSim
+  schedule.goal     GOAL, as text or binary (.bin): Schedgen, ATLAHS, LogGOPSim
   matrix.cm         connections of htsim, with triggers
   trace.*.et        Chakra execution traces, one file of each rank
+  flows.csv         a table of flows, also as Parquet
 TOPOLOGY is a topology.txt of HPCC or a .topo of htsim; without one, ranks are
 hosts at one switch.
 
@@ -142,6 +143,8 @@ def traces(inputs: list[Path]) -> list[Path]:
 
 _FOREIGN = (".goal", ".cm", ".topo", ".et")
 """Ends of the names of schedules, htsim's connections and topologies, and Chakra traces."""
+_BINARY = ((4223).to_bytes(8, "little"), (2342).to_bytes(8, "little"), b"PAR1")
+"""Beginnings of files that are no text: GOAL schedules, also used up ones, and Parquet."""
 _HEAD = 1 << 16
 """Number of characters in which the first line of a file is looked for."""
 
@@ -152,6 +155,9 @@ def is_foreign(path: Path) -> bool:
         return False
     if path.suffix in _FOREIGN:
         return True
+    with path.open("rb") as begin:
+        if begin.read(8).startswith(_BINARY):
+            return True
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         for line in file.read(_HEAD).splitlines():
             text = line.strip()

@@ -8,6 +8,7 @@ use super::chakra_files;
 use super::chakra_workload::ChakraTrace;
 use super::describe::Format;
 use super::fields::counted;
+use super::flow_table::FlowTable;
 use super::goal::Goal;
 use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
@@ -44,6 +45,8 @@ pub enum Topology {
 pub enum Work {
     /// A `flow.txt`.
     Hpcc(HpccFlows),
+    /// A table of flows.
+    Table(FlowTable),
     /// A GOAL schedule.
     Goal(Goal),
     /// A connection matrix.
@@ -73,8 +76,16 @@ pub fn read(path: &Path) -> Result<Content, Problems> {
         trace.workload(false)?;
         return Ok(Content::Work(Work::Chakra(trace)));
     }
-    let text = files::read_text(path, files::MAX_LIST)?;
+    let bytes = files::read_bytes(path, files::MAX_LIST)?;
     let wrong = |message: &str| Problem::new(message).in_file(&file);
+    let binary = Format::of_binary(&bytes);
+    if binary == Some(Format::Goal) {
+        return Ok(Content::Work(Work::Goal(Goal::read(bytes, &file)?)));
+    }
+    if binary == Some(Format::FlowTable) {
+        return Ok(Content::Work(Work::Table(FlowTable::read(bytes, &file)?)));
+    }
+    let text = files::text_of(bytes, &file)?;
     Ok(match Format::of(&text) {
         Some(Format::Topology) => Content::Topology(Topology::Hpcc(HpccTopology::parse(&text, &file)?)),
         Some(Format::HtsimTopology) => {
@@ -88,11 +99,7 @@ pub fn read(path: &Path) -> Result<Content, Problems> {
             let hint = "name it in a scenario: sizes = \"FILE\" in a [[traffic]] of the kind \"poisson\"";
             return Err(wrong(message).with_hint(hint).into());
         }
-        Some(Format::FlowTable) => {
-            let message = "this file is a table of flows, which says nothing of a network";
-            let hint = "name it in a scenario: file = \"FILE\" in a [[traffic]] of the kind \"flow-table\"";
-            return Err(wrong(message).with_hint(hint).into());
-        }
+        Some(Format::FlowTable) => Content::Work(Work::Table(FlowTable::parse(&text, &file)?)),
         None => {
             let hint = "`incast validate FILE` says how each format begins";
             return Err(wrong("its first line matches no known format").with_hint(hint).into());
@@ -124,7 +131,7 @@ pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Option<Named<Topology>>,
     let work = work.ok_or_else(|| {
         Problem::new("a topology alone is not a scenario").with_hint(
             "also name a file with the traffic: a flow.txt, a GOAL schedule, a connection matrix of htsim \
-             (.cm), Chakra traces (.et)",
+             (.cm), Chakra traces (.et), a table of flows (CSV, Parquet)",
         )
     })?;
     Ok((topology, work))
@@ -147,6 +154,7 @@ impl Work {
     pub fn notes(&self) -> Vec<String> {
         match self {
             Self::Hpcc(flows) => flows.notes(),
+            Self::Table(table) => table.notes(),
             Self::Goal(goal) => goal.workload.notes.clone(),
             Self::Htsim(matrix) => matrix.notes().to_vec(),
             // It has been read, and so can be expressed.
@@ -159,6 +167,7 @@ impl Work {
         let of = |work: &Workload| endless(work.flows.iter().map(|flow| flow.size)).is_some();
         match self {
             Self::Hpcc(flows) => endless(flows.flows().iter().map(|flow| flow.size)).is_some(),
+            Self::Table(table) => endless(table.flows().iter().map(|flow| flow.size)).is_some(),
             Self::Goal(goal) => of(&goal.workload),
             Self::Htsim(matrix) => of(&matrix.workload(Time::ZERO)),
             Self::Chakra(trace) => trace.workload(false).is_ok_and(|work| of(&work)),
@@ -169,6 +178,7 @@ impl Work {
     fn ranks(&self) -> Option<usize> {
         match self {
             Self::Hpcc(_) => None,
+            Self::Table(table) => table.numbered(),
             Self::Goal(goal) => Some(goal.workload.ranks as usize),
             Self::Htsim(matrix) => Some(matrix.nodes() as usize),
             Self::Chakra(trace) => Some(trace.ranks.len()),
@@ -210,7 +220,12 @@ pub fn scenario(
         }
         None => {
             let Some(ranks) = work.content.ranks() else {
-                let message = "a flow.txt names hosts of a topology: name its topology.txt, too";
+                let message = match &work.content {
+                    Work::Table(_) => {
+                        "not all hosts are called h0, h1, … or numbered: name the topology that they are in, too"
+                    }
+                    _ => "a flow.txt names hosts of a topology: name its topology.txt, too",
+                };
                 return Err(Problem::new(message).in_file(&work.path));
             };
             text.line("\n# The file describes no network: its ranks are hosts at one switch.");
@@ -230,6 +245,7 @@ pub fn scenario(
     }
     match &work.content {
         Work::Hpcc(flows) => text.hpcc_flows(path, flows),
+        Work::Table(_) => text.block("flow-table", path),
         Work::Goal(_) => text.block("goal-file", path),
         Work::Htsim(matrix) => text.htsim_connections(path, matrix, start_unit),
         Work::Chakra(trace) => {

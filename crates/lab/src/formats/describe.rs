@@ -52,6 +52,16 @@ impl Format {
         }
     }
 
+    /// Recognises the format of a file that is no text by its first bytes.
+    #[must_use]
+    pub fn of_binary(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            bytes if Goal::is_binary(bytes) => Some(Self::Goal),
+            bytes if FlowTable::is_parquet(bytes) => Some(Self::FlowTable),
+            _ => None,
+        }
+    }
+
     /// Recognises the format by the first line. A word begins a schedule or a file of htsim, whose next words
     /// differ. For numbers, their count decides: one begins a list of flows, a pair a distribution, three or
     /// more a network.
@@ -110,7 +120,16 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
         return ChakraRank::parse(&bytes, &file).map(|rank| of_rank(&rank));
     }
-    let text = files::read_text(path, files::MAX_LIST)?;
+    let bytes = files::read_bytes(path, files::MAX_LIST)?;
+    match Format::of_binary(&bytes) {
+        Some(Format::Goal) => {
+            let goal = Goal::read(bytes, &file)?;
+            return Ok(of_workload("GOAL schedule, binary", &goal.workload));
+        }
+        Some(_) => return FlowTable::read(bytes, &file).map(|table| of_table(&table)),
+        None => {}
+    }
+    let text = files::text_of(bytes, &file)?;
     match Format::of(&text) {
         Some(Format::Topology) => HpccTopology::parse(&text, &file).map(|topology| of_topology(&topology)),
         Some(Format::Flows) => HpccFlows::parse(&text, &file).map(|flows| of_flows(&flows)),
@@ -194,16 +213,15 @@ fn of_table(table: &FlowTable) -> Description {
     let bytes = flows.iter().map(|flow| flow.size.get()).fold(0, u64::saturating_add);
     let starts = flows.iter().map(|flow| flow.start);
     let (first, last) = (starts.clone().min().unwrap_or(Time::ZERO), starts.max().unwrap_or(Time::ZERO));
-    let notes = table.others().iter().map(|name| format!("column {name:?}: not read"));
     Description {
-        format: "table of flows".to_owned(),
+        format: table.form().to_owned(),
         rows: vec![
             row("flows", flows.len().to_string()),
-            row("hosts", table.names().len().to_string()),
+            row("hosts", table.hosts().to_string()),
             row("payload", Bytes::new(bytes).to_string()),
             row("starts", format!("{first} to {last}")),
         ],
-        notes: notes.collect(),
+        notes: table.notes(),
     }
 }
 

@@ -114,11 +114,25 @@ pub(crate) struct Found<'a> {
     file: &'a str,
     /// Each with the number of lines that repeat it.
     problems: Vec<(Problem, usize)>,
+    /// Whether places are rows of a table that is no text.
+    rows: bool,
+}
+
+/// Puts the row of a table before a problem.
+pub(crate) fn in_row(mut problem: Problem, row: u32) -> Problem {
+    (problem.line, problem.column) = (None, None);
+    problem.problem = format!("row {row}: {}", problem.problem);
+    problem
 }
 
 impl<'a> Found<'a> {
     pub(crate) fn new(file: &'a str) -> Self {
-        Self { file, problems: Vec::new() }
+        Self { file, problems: Vec::new(), rows: false }
+    }
+
+    /// Of a table that has rows in place of lines.
+    pub(crate) fn of_rows(file: &'a str) -> Self {
+        Self { rows: true, ..Self::new(file) }
     }
 
     /// Records a problem; one that repeats the last on another line is only counted. Returns false if there are
@@ -155,10 +169,19 @@ impl<'a> Found<'a> {
             return Ok(value);
         }
         let counted = |(mut problem, repeated): (Problem, usize)| {
+            let places = if self.rows { "row" } else { "line" };
             if repeated > 0 {
-                problem.problem += &format!(" (and so on {} below)", counted(repeated, "line"));
+                problem.problem += &format!(" (and so on {} below)", counted(repeated, places));
             }
-            problem
+            match problem.line {
+                Some(row) if self.rows => {
+                    // The row comes first, as a line does.
+                    let key = problem.key.take().map(|key| format!("{key}: ")).unwrap_or_default();
+                    problem.problem.insert_str(0, &key);
+                    in_row(problem, row)
+                }
+                _ => problem,
+            }
         };
         Err(Problems(self.problems.into_iter().map(counted).collect()))
     }

@@ -1,15 +1,17 @@
-//! A table of flows as text: CSV, as spreadsheets and data frames write it.
+//! A table of flows: CSV, as spreadsheets and data frames write it, or [Parquet](super::flow_parquet).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use incast_units::{Bytes, Time};
 
-use super::fields::{Field, Found, counted};
-use crate::files::without_mark;
+use super::fields::{Field, Found, counted, in_row};
+use super::flow_parquet;
+use crate::files::{self, without_mark};
 use crate::grammar::foreign::Format;
-use crate::limits::MAX_FLOWS;
+use crate::limits::{MAX_FLOWS, MAX_HOSTS};
 use crate::problem::{Problem, Problems};
+use crate::workload::endless;
 
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub struct TableFlow {
     pub size: Bytes,
     /// Time of its start.
     pub start: Time,
-    /// Its line in the file, from 1.
+    /// Its line in a text, or its row in Parquet, from 1.
     pub line: u32,
 }
 
@@ -33,6 +35,8 @@ pub struct FlowTable {
     names: Vec<String>,
     /// Columns that are not read.
     others: Vec<String>,
+    /// Whether the file is Parquet.
+    parquet: bool,
 }
 
 const FORM: &str = "the first line names the columns, with the units of numbers: `source,destination,size [B],start [us]`; \
@@ -52,10 +56,15 @@ const SUFFIXES: [(&str, &str); 6] =
 
 /// Place of a column in the lines of a file.
 #[derive(Clone, Debug)]
-struct Column {
-    place: usize,
+pub(super) struct Column {
+    pub(super) place: usize,
     /// The unit of its numbers; `None`: each cell has its own.
-    unit: Option<String>,
+    pub(super) unit: Option<String>,
+}
+
+/// Whether the name of a host is only its number.
+pub(crate) fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Splits the name of a column into its plain name and the unit that it gives.
@@ -87,8 +96,8 @@ fn cells(text: &str, line: u32, separator: char) -> Vec<Field<'_>> {
     text.split(separator).map(cell).collect()
 }
 
-/// Reads the first line: the columns in the order of [`COLUMNS`], and the names of the others.
-fn header(cells: &[Field<'_>]) -> Result<([Column; 4], Vec<String>), Problem> {
+/// Reads the names of columns: finds the four of [`COLUMNS`] in their order, and the names of the others.
+pub(super) fn header(cells: &[Field<'_>]) -> Result<([Column; 4], Vec<String>), Problem> {
     let mut found: [Option<Column>; 4] = [const { None }; 4];
     let mut others = Vec::new();
     for (place, cell) in cells.iter().enumerate() {
@@ -111,9 +120,10 @@ fn header(cells: &[Field<'_>]) -> Result<([Column; 4], Vec<String>), Problem> {
         [Some(source), Some(destination), Some(size), Some(start)] => {
             Ok(([source, destination, size, start], others))
         }
-        _ => Err(Problem::new(format!("the first line names no column for: {}", missing.join(", ")))
-            .on_line(cells.first().map_or(1, |cell| cell.line))
-            .with_hint(FORM)),
+        _ => {
+            let problem = Problem::new(format!("there is no column for: {}", missing.join(", ")));
+            Err(problem.on_line(cells.first().map_or(1, |cell| cell.line)).with_hint(FORM))
+        }
     }
 }
 
@@ -154,6 +164,28 @@ where
 }
 
 impl FlowTable {
+    /// Whether a file is a table in Parquet.
+    #[must_use]
+    pub fn is_parquet(bytes: &[u8]) -> bool {
+        flow_parquet::is_parquet(bytes)
+    }
+
+    /// Reads a file, CSV or Parquet; `file` is for messages.
+    ///
+    /// # Errors
+    /// All that is wrong, up to twenty problems, each with its line or row and field.
+    pub fn read(bytes: Vec<u8>, file: &str) -> Result<Self, Problems> {
+        if Self::is_parquet(&bytes) {
+            return flow_parquet::parse(bytes, file);
+        }
+        Self::parse(&files::text_of(bytes, file)?, file)
+    }
+
+    /// Returns a table without flows.
+    pub(super) fn empty(others: Vec<String>, parquet: bool) -> Self {
+        Self { flows: Vec::new(), names: Vec::new(), others, parquet }
+    }
+
     /// Reads the text of a file: names of columns, then a flow on each line, with commas, semicolons or tabs between
     /// the cells. `file` is for messages.
     ///
@@ -161,7 +193,7 @@ impl FlowTable {
     /// All that is wrong, up to twenty problems, each with its line and field.
     pub fn parse(text: &str, file: &str) -> Result<Self, Problems> {
         let mut found = Found::new(file);
-        let mut table = Self { flows: Vec::new(), names: Vec::new(), others: Vec::new() };
+        let mut table = Self::empty(Vec::new(), false);
         let mut lines = (1_u32..).zip(without_mark(text).lines()).filter(|(_, line)| !line.trim().is_empty());
         let Some((line, titles)) = lines.next() else {
             found.add(Problem::new("the file is empty").with_hint(FORM));
@@ -182,14 +214,8 @@ impl FlowTable {
                 found.add(Problem::new(message).on_line(line).with_hint(FORM));
                 continue;
             }
-            if table.flows.len() as u64 == MAX_FLOWS {
-                found.add(
-                    Problem::new(format!("too many flows; at most {MAX_FLOWS} are possible")).on_line(line),
-                );
+            if !table.add(&cells, &columns, &mut known, &mut found) {
                 break;
-            }
-            if let Some(flow) = found.check(table.flow(&cells, &columns, &mut known)) {
-                table.flows.push(flow);
             }
         }
         if table.flows.is_empty() && found.is_empty() {
@@ -209,17 +235,37 @@ impl FlowTable {
         titles.split([',', ';', ' ']).filter(|title| known(title)).count() >= 3
     }
 
-    fn flow<'a>(
+    /// Adds the flow of a line or row, unless it is wrong; returns false if there are too many flows.
+    pub(super) fn add(
         &mut self,
-        cells: &[Field<'a>],
+        cells: &[Field<'_>],
+        columns: &[Column; 4],
+        known: &mut HashMap<String, u32>,
+        found: &mut Found<'_>,
+    ) -> bool {
+        if self.flows.len() as u64 == MAX_FLOWS {
+            let problem = Problem::new(format!("too many flows; at most {MAX_FLOWS} are possible"));
+            found.add(problem.on_line(cells.first().map_or(1, |cell| cell.line)));
+            return false;
+        }
+        let flow = self.flow(cells, columns, known);
+        self.flows.extend(found.check(flow));
+        true
+    }
+
+    fn flow(
+        &mut self,
+        cells: &[Field<'_>],
         [source, destination, size, start]: &[Column; 4],
-        known: &mut HashMap<&'a str, u32>,
+        known: &mut HashMap<String, u32>,
     ) -> Result<TableFlow, Problem> {
         let ends = [source, destination].map(|column| {
             let name = cells[column.place].text;
-            *known.entry(name).or_insert_with(|| {
+            known.get(name).copied().unwrap_or_else(|| {
+                let number = self.names.len() as u32;
                 self.names.push(name.to_owned());
-                self.names.len() as u32 - 1
+                known.insert(name.to_owned(), number);
+                number
             })
         });
         if ends[0] == ends[1] {
@@ -241,16 +287,46 @@ impl FlowTable {
         &self.flows
     }
 
+    /// Returns what adds the place of a flow, given its line or row, to a problem.
+    pub(crate) fn on(&self) -> fn(Problem, u32) -> Problem {
+        if self.parquet { in_row } else { Problem::on_line }
+    }
+
+    /// Its format in words.
+    #[must_use]
+    pub fn form(&self) -> &'static str {
+        if self.parquet { "table of flows, Parquet" } else { "table of flows" }
+    }
+
     /// The name of a host as the file has it.
     #[must_use]
     pub fn name(&self, index: u32) -> &str {
         &self.names[index as usize]
     }
 
-    /// The names of the hosts that send or receive.
+    /// Returns the number of hosts that send or receive; "3" and "h3" are one.
     #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
+    pub fn hosts(&self) -> usize {
+        let full = |name: &String| if is_number(name) { format!("h{name}") } else { name.clone() };
+        self.names.iter().map(full).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Returns the number of hosts if all are called `h0`, `h1`, … or have only a number: the highest plus one.
+    #[must_use]
+    pub fn numbered(&self) -> Option<usize> {
+        let number = |name: &String| {
+            let digits = name.strip_prefix('h').unwrap_or(name);
+            let number: usize = digits.parse().ok()?;
+            (number.to_string() == digits && (number as u64) < MAX_HOSTS).then_some(number + 1)
+        };
+        self.names.iter().map(number).try_fold(0, |most, number| Some(most.max(number?)))
+    }
+
+    /// Returns notes on what is not taken over.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let others = self.others.iter().map(|name| format!("column {name:?}: not read"));
+        others.chain(endless(self.flows.iter().map(|flow| flow.size))).collect()
     }
 
     /// The columns that are not read.
@@ -261,9 +337,13 @@ impl FlowTable {
 }
 
 impl Format for FlowTable {
-    const NOUN: &'static str = "a file like \"flows.csv\"";
+    const NOUN: &'static str = "a file like \"flows.csv\" or \"flows.parquet\"";
 
     fn parse(text: &str, file: &str) -> Result<Self, Problems> {
         Self::parse(text, file)
+    }
+
+    fn read(bytes: Vec<u8>, file: &str) -> Result<Self, Problems> {
+        Self::read(bytes, file)
     }
 }

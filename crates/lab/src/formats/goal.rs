@@ -1,26 +1,27 @@
-//! GOAL: schedules of messages and computations, as LogGOPSim's `txt2bin` reads them.
+//! GOAL: schedules of messages and computations, as LogGOPSim's `txt2bin` reads and writes them.
 //!
-//! T. Hoefler, C. Siebert, A. Lumsdaine: "Group Operation Assembly Language – A Flexible Way to Express
+//! The binary form is read by [`goal_binary`](super::goal_binary). T. Hoefler, C. Siebert, A. Lumsdaine: "Group Operation Assembly Language – A Flexible Way to Express
 //! Collective Communication", ICPP 2009.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashMap;
 
-use incast_sim::describe::work::{Operation, What};
-use incast_units::{Bytes, Time};
+use incast_sim::describe::work::What;
+use incast_units::Time;
 
 use super::fields::{Field, Found};
-use crate::files::without_mark;
+use super::goal_binary;
+use super::goal_schedule::{
+    ANY_RANK, End, MAX_CALC, MAX_SIZE, MAX_TAG, SENTINEL, Schedule, TO_ITSELF, no_rank,
+};
+use crate::files::{self, without_mark};
 use crate::grammar::foreign::Format;
 use crate::limits::{MAX_FLOWS, MAX_HOSTS};
 use crate::problem::{Problem, Problems};
-use crate::workload::{Message, Workload};
+use crate::workload::Workload;
 
 const STATEMENTS: &str = "a line is `l1: send 10b to 1 tag 0 cpu 0 nic 0`, `l2: recv 10b from 0 tag 0`, \
                           `l3: calc 100 cpu 0`, `l2 requires l1` or `l2 irequires l1`, between `rank 0 {` \
                           and `}`";
-
-const SENTINEL: &str =
-    "schedules for LogGOPSim's htsim port end with such lines, which send nothing; remove them";
 
 /// The schedule of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,23 @@ pub struct Goal {
 }
 
 impl Goal {
+    /// Whether a file has the binary form.
+    #[must_use]
+    pub fn is_binary(bytes: &[u8]) -> bool {
+        goal_binary::is_binary(bytes)
+    }
+
+    /// Reads a file in either form; `file` is for messages.
+    ///
+    /// # Errors
+    /// All that is wrong, up to twenty problems, each with its line or byte and field.
+    pub fn read(bytes: Vec<u8>, file: &str) -> Result<Self, Problems> {
+        if Self::is_binary(&bytes) {
+            return goal_binary::parse(&bytes, file).map(|workload| Self { workload });
+        }
+        Self::parse(&files::text_of(bytes, file)?, file)
+    }
+
     /// Reads the text of a file; `file` is for messages.
     ///
     /// # Errors
@@ -57,22 +75,10 @@ impl Goal {
         {
             found.add(problem);
         }
-        if found.is_empty() {
-            reader.match_messages(&mut found);
-        }
-        for operation in &mut reader.work.operations {
-            for others in [&mut operation.after, &mut operation.after_start] {
-                others.sort_unstable();
-                others.dedup();
-            }
-        }
-        if found.is_empty()
-            && let Some(cycle) = reader.work.cycle()
-        {
-            found.add(waiting(&cycle, |operation| reader.lines[operation as usize]));
-        }
-        reader.note();
-        found.into_result(Self { workload: reader.work })
+        let lines = core::mem::take(&mut reader.lines);
+        let workload =
+            reader.schedule.finish(&mut found, "lines", |operation| lines[operation as usize].into());
+        found.into_result(Self { workload })
     }
 }
 
@@ -82,23 +88,10 @@ impl Format for Goal {
     fn parse(text: &str, file: &str) -> Result<Self, Problems> {
         Self::parse(text, file)
     }
-}
 
-/// The problem of operations that wait for each other; `line` says where each is.
-pub(super) fn waiting(cycle: &[u32], line: impl Fn(u32) -> u32) -> Problem {
-    const MOST: usize = 6;
-    let mut lines: Vec<u32> = cycle.iter().map(|&operation| line(operation)).collect();
-    let first = lines.first().copied().unwrap_or(1);
-    lines.dedup();
-    let mut shown: Vec<String> = lines.iter().take(MOST).map(u32::to_string).collect();
-    if lines.len() > MOST {
-        shown.push("…".to_owned());
+    fn read(bytes: Vec<u8>, file: &str) -> Result<Self, Problems> {
+        Self::read(bytes, file)
     }
-    let message = match lines.len() {
-        1 => "this operation waits for itself".to_owned(),
-        _ => format!("these operations wait for each other and never start: lines {}", shown.join(", ")),
-    };
-    Problem::new(message).on_line(first)
 }
 
 /// A line as words, numbers and single characters, without comments.
@@ -189,18 +182,6 @@ impl<'a> Cursor<'_, 'a> {
     }
 }
 
-/// A send or receive, with its other end.
-struct End<'a> {
-    operation: u32,
-    rank: u32,
-    peer: u32,
-    /// `None` for a receive from any tag.
-    tag: Option<u32>,
-    size: u64,
-    /// The field that names the other end.
-    place: Field<'a>,
-}
-
 /// `l2 requires l1`.
 struct Dependency<'a> {
     waits: Field<'a>,
@@ -219,20 +200,14 @@ struct Block<'a> {
 
 #[derive(Default)]
 struct Reader<'a> {
-    work: Workload,
+    schedule: Schedule<Field<'a>>,
     /// The line of each operation.
     lines: Vec<u32>,
-    sends: Vec<End<'a>>,
-    receives: Vec<End<'a>>,
     block: Option<Block<'a>>,
     /// Whether a block is passed over whose rank could not be read.
     skipping: bool,
     /// For each rank the line of its block.
     blocks: Vec<Option<u32>>,
-    empty: usize,
-    shorter: usize,
-    any_tag: usize,
-    cards: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -302,7 +277,7 @@ impl<'a> Reader<'a> {
 
     /// Takes note of the number of ranks.
     fn number(&mut self, ranks: u64) {
-        self.work.ranks = ranks as u32;
+        self.schedule.work.ranks = ranks as u32;
         self.blocks = vec![None; ranks as usize];
     }
 
@@ -320,13 +295,11 @@ impl<'a> Reader<'a> {
     /// A rank's number.
     fn rank(&self, field: &Field<'_>, name: &str) -> Result<u32, Problem> {
         let rank = field.whole(name, u64::from(u32::MAX)).map_err(|problem| problem.with_hint(STATEMENTS))?;
-        let ranks = self.work.ranks;
+        let ranks = self.schedule.work.ranks;
         if rank < u64::from(ranks) {
             return Ok(rank as u32);
         }
-        let message =
-            format!("there is no such rank; num_ranks {ranks} numbers them 0 to {}", ranks.saturating_sub(1));
-        Err(field.wrong(name, message))
+        Err(field.wrong(name, no_rank(ranks)))
     }
 
     /// An operation ends with its line, or its block.
@@ -346,8 +319,8 @@ impl<'a> Reader<'a> {
         cursor: &mut Cursor<'_, 'a>,
     ) -> Result<(), Problem> {
         let Some(block) = &mut self.block else { return Ok(()) };
-        let (rank, operation) = (block.rank, self.work.operations.len() as u32);
-        if u64::from(operation) >= MAX_FLOWS {
+        let rank = block.rank;
+        if self.schedule.work.operations.len() as u64 >= MAX_FLOWS {
             return Err(word.wrong("operation", format_args!("there are more than {MAX_FLOWS} operations")));
         }
         if let Some(label) = label
@@ -360,10 +333,12 @@ impl<'a> Reader<'a> {
             "send" => "to",
             "recv" => "from",
             "calc" => {
-                let time = Time::from_ns(cursor.number("calc", u64::MAX / 2000)?);
+                let time = Time::from_ns(cursor.number("calc", MAX_CALC)?);
                 let processor =
                     if cursor.next_is("cpu") { cursor.number("cpu", u64::from(u16::MAX))? } else { 0 };
-                self.push(rank, word.line, What::Compute { time, processor: processor as u16 }, label);
+                let what = What::Compute { time, processor: processor as u16 };
+                let operation = self.schedule.work.add(rank, what, Vec::new());
+                self.added(operation, word.line, label);
                 return self.line_ends(cursor);
             }
             _ => {
@@ -372,26 +347,24 @@ impl<'a> Reader<'a> {
             }
         };
         let is_send = word.text == "send";
-        let size = cursor.number("size", i64::MAX as u64)?;
+        let size = cursor.number("size", MAX_SIZE)?;
         cursor.expect("b")?;
         cursor.expect(preposition)?;
         let place = cursor.next(preposition)?;
         if place.text == "-1" && !is_send {
-            let message = "a receive from any rank is matched while the program runs, and its sender is not in the \
-                           file; name the rank";
-            return Err(place.wrong("from", message));
+            return Err(place.wrong("from", ANY_RANK));
         }
         let peer = self.rank(&place, preposition).map_err(|problem| match (is_send, size) {
             (true, 0) => problem.with_hint(SENTINEL),
             _ => problem,
         })?;
         if peer == rank {
-            return Err(place.wrong(preposition, "the message would go from this rank to itself"));
+            return Err(place.wrong(preposition, TO_ITSELF));
         }
         let mut tag = Some(0);
         if cursor.next_is("tag") {
             tag = match is_send || !cursor.next_is("-1") {
-                true => Some(cursor.number("tag", u64::from(u32::MAX))? as u32),
+                true => Some(cursor.number("tag", MAX_TAG)? as u32),
                 false => None,
             };
         }
@@ -400,24 +373,15 @@ impl<'a> Reader<'a> {
             cursor.number("cpu", u64::from(u16::MAX))?;
         }
         if cursor.next_is("nic") && cursor.number("nic", u64::from(u16::MAX))? > 0 {
-            self.cards += 1;
+            self.schedule.cards += 1;
         }
-        self.any_tag += usize::from(tag.is_none());
-        // The flow of a receive is known once all sends are.
-        let what =
-            if is_send { What::Send { flow: self.sends.len() as u32 } } else { What::Receive { flow: 0 } };
-        self.push(rank, word.line, what, label);
-        let end = End { operation, rank, peer, tag, size, place };
-        if is_send {
-            self.sends.push(end);
-        } else {
-            self.receives.push(end);
-        }
+        let end = End { rank, peer, tag, size, place };
+        let operation = if is_send { self.schedule.send(end) } else { self.schedule.receive(end) };
+        self.added(operation, word.line, label);
         self.line_ends(cursor)
     }
 
-    fn push(&mut self, rank: u32, line: u32, what: What, label: Option<Field<'a>>) {
-        let operation = self.work.add(rank, what, Vec::new());
+    fn added(&mut self, operation: u32, line: u32, label: Option<Field<'a>>) {
         self.lines.push(line);
         if let (Some(block), Some(label)) = (&mut self.block, label) {
             block.labels.insert(label.text, operation);
@@ -439,7 +403,7 @@ impl<'a> Reader<'a> {
             };
             match label(&waits).and_then(|waits| Ok((waits, label(&other)?))) {
                 Ok((waits, other)) => {
-                    let operation = &mut self.work.operations[waits as usize];
+                    let operation = &mut self.schedule.work.operations[waits as usize];
                     if start { &mut operation.after_start } else { &mut operation.after }.push(other);
                 }
                 Err(problem) => {
@@ -471,133 +435,5 @@ impl<'a> Reader<'a> {
             Some(rank) => cut(format!("num_ranks says {}, but rank {rank} has no block", self.blocks.len())),
             None => Ok(()),
         }
-    }
-
-    /// Gives each receive the first message of its sender with its tag, in the order of the file.
-    fn match_messages(&mut self, found: &mut Found<'_>) {
-        let mut channels: HashMap<(u32, u32), Channel> = HashMap::new();
-        for (flow, send) in (0_u32..).zip(&self.sends) {
-            let message = Message {
-                source: send.rank,
-                destination: send.peer,
-                size: Bytes::new(send.size.max(1)),
-                start: Time::ZERO,
-            };
-            self.work.flows.push(message);
-            self.empty += usize::from(send.size == 0);
-            channels.entry((send.rank, send.peer)).or_default().add(flow, send.tag.unwrap_or(0));
-        }
-        for receive in &self.receives {
-            let channel = channels.get_mut(&(receive.peer, receive.rank));
-            let problem = match channel.and_then(|channel| channel.take(receive.tag)) {
-                None => {
-                    let tag = receive.tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
-                    let message = format!(
-                        "rank {} sends no further message to rank {} with {tag}",
-                        receive.peer, receive.rank
-                    );
-                    receive.place.wrong("from", message)
-                }
-                Some(flow) if self.sends[flow as usize].size > receive.size => {
-                    let send = &self.sends[flow as usize];
-                    let message = format!(
-                        "the message of line {} has {} B, more than the {} B of this receive",
-                        send.place.line, send.size, receive.size
-                    );
-                    Problem::new(message).about("size").on_line(receive.place.line)
-                }
-                Some(flow) => {
-                    self.shorter += usize::from(self.sends[flow as usize].size < receive.size);
-                    self.work.operations[receive.operation as usize].what = What::Receive { flow };
-                    continue;
-                }
-            };
-            if !found.add(problem) {
-                return;
-            }
-        }
-        let mut lost: Vec<u32> = channels.values().flat_map(Channel::rest).collect();
-        lost.sort_unstable();
-        for flow in lost {
-            let send = &self.sends[flow as usize];
-            let message =
-                format!("rank {} has no receive for this message from rank {}", send.peer, send.rank);
-            if !found.add(send.place.wrong("to", message)) {
-                return;
-            }
-        }
-    }
-
-    fn note(&mut self) {
-        let pinned = |operation: &&Operation| matches!(operation.what, What::Compute { processor, .. } if processor > 0);
-        let pinned = self.work.operations.iter().filter(pinned).count();
-        self.work.note(self.empty, "messages without payload", "sent with 1 B");
-        self.work.note(
-            self.shorter,
-            "receives for more than their message has",
-            "the size of the message counts",
-        );
-        self.work.note(
-            self.any_tag,
-            "receives with any tag",
-            "each takes the first message of its sender that no receive above it in the file takes",
-        );
-        self.work.note(
-            self.cards,
-            "operations with nic above 0",
-            "nic is not taken over; flows choose among a host's links",
-        );
-        self.work.note(
-            pinned,
-            "computations with cpu above 0",
-            "these run beside those of the other processors of their host",
-        );
-        self.work.note_endless();
-    }
-}
-
-/// The messages from one rank to another.
-#[derive(Default)]
-struct Channel {
-    /// In the order of the file, each with whether it has been received.
-    flows: Vec<(u32, bool)>,
-    /// All before this one have been received.
-    first: usize,
-    /// For each tag the indices of its messages in `flows`.
-    of_tag: BTreeMap<u32, VecDeque<usize>>,
-}
-
-impl Channel {
-    fn add(&mut self, flow: u32, tag: u32) {
-        self.of_tag.entry(tag).or_default().push_back(self.flows.len());
-        self.flows.push((flow, false));
-    }
-
-    /// The first message that has not been received, of this tag if there is one.
-    fn take(&mut self, tag: Option<u32>) -> Option<u32> {
-        let index = match tag {
-            Some(tag) => {
-                let queue = self.of_tag.get_mut(&tag)?;
-                // A receive of any tag may have taken it.
-                while self.flows.get(*queue.front()?)?.1 {
-                    queue.pop_front();
-                }
-                queue.pop_front()?
-            }
-            None => {
-                while self.flows.get(self.first)?.1 {
-                    self.first += 1;
-                }
-                self.first
-            }
-        };
-        let flow = self.flows.get_mut(index)?;
-        flow.1 = true;
-        Some(flow.0)
-    }
-
-    /// The messages that have not been received.
-    fn rest(&self) -> impl Iterator<Item = u32> {
-        self.flows.iter().filter(|(_, taken)| !taken).map(|(flow, _)| *flow)
     }
 }

@@ -12,7 +12,7 @@ use incast_units::math::mul_div;
 use incast_units::{Bytes, Time};
 
 use super::fields::{Field, Found, Lines, counted};
-use super::goal::waiting;
+use super::goal_schedule::waiting;
 use crate::grammar::foreign::Format;
 use crate::grammar::suggest::unknown;
 use crate::limits::{MAX_FLOWS, MAX_HOSTS};
@@ -95,7 +95,7 @@ impl HtsimConnections {
             // The times do not matter for the order.
             let (work, lines) = read.expressed(Time::ZERO);
             if let Some(cycle) = work.cycle() {
-                found.add(waiting(&cycle, |operation| lines[operation as usize]));
+                found.add(waiting(&cycle, "lines", |operation| lines[operation as usize].into()));
             }
         }
         found.into_result(read)

@@ -2,8 +2,8 @@
 //!
 //! * [`hpcc_topology`], [`hpcc_flows`]: the inputs of HPCC's simulator, its descendants and SimAI.
 //! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
-//! * [`flow_table`]: flows as CSV.
-//! * [`goal`]: schedules of LogGOPSim and ATLAHS.
+//! * [`flow_table`]: flows as CSV or Parquet.
+//! * [`goal`]: schedules of LogGOPSim and ATLAHS, as text or binary.
 //! * [`htsim_connections`], [`htsim_topology`]: the inputs of htsim.
 //! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them.
 //! * [`pcapng`]: captured packets, for Wireshark and similar tools.
@@ -31,7 +31,10 @@ pub mod perfetto;
 
 pub(crate) mod chakra_files;
 pub(crate) mod fields;
+mod flow_parquet;
 mod frame;
+mod goal_binary;
+mod goal_schedule;
 mod protobuf;
 
 /// Declares [`FORMATS`].

@@ -18,6 +18,11 @@ pub(crate) trait Format: Sized {
 
     /// Reads the text of a file; `file` is its name for messages.
     fn parse(text: &str, file: &str) -> Result<Self, Problems>;
+
+    /// Reads a file, which is a text unless the format has another form, too.
+    fn read(bytes: Vec<u8>, file: &str) -> Result<Self, Problems> {
+        Self::parse(&files::text_of(bytes, file)?, file)
+    }
 }
 
 /// A file of another program. Two are equal when their contents are.
@@ -25,7 +30,7 @@ pub(crate) trait Format: Sized {
 pub(crate) struct Foreign<T> {
     /// Its absolute path.
     path: String,
-    /// A hash of its text.
+    /// A hash of its content.
     fingerprint: u64,
     content: Arc<T>,
 }
@@ -35,7 +40,7 @@ section! {
     pub(crate) struct Pinned {
         /// Its path.
         path: String,
-        /// A hash of its text, in hexadecimal; the file is refused if its hash differs.
+        /// A hash of its content, in hexadecimal; the file is refused if its hash differs.
         fingerprint: Option<String> = None,
     }
 }
@@ -75,20 +80,20 @@ impl<T: Format> Setting for Foreign<T> {
             _ => return wrong_type(node, key, reading),
         };
         let path = reading.folder.join(&pinned.path);
-        let text = match files::read_text(&path, files::MAX_LIST) {
-            Ok(text) => text,
+        let bytes = match files::read_bytes(&path, files::MAX_LIST) {
+            Ok(bytes) => bytes,
             Err(problem) => {
                 reading.wrong(node.place, key, problem.to_string());
                 return None;
             }
         };
-        let fingerprint = hash::key(0, &text, 0);
+        let fingerprint = hash::of_bytes(0, files::without_mark_bytes(&bytes), 0);
         if pinned.fingerprint.is_some_and(|wanted| wanted != format!("{fingerprint:016x}")) {
             let message = format!("{} has changed since this scenario was made", path.display());
             reading.wrong(node.place, key, message);
             return None;
         }
-        match T::parse(&text, &path.display().to_string()) {
+        match T::read(bytes, &path.display().to_string()) {
             Ok(content) => {
                 let path = std::path::absolute(&path).unwrap_or(path);
                 reading.files.push(path.clone());

@@ -115,15 +115,22 @@ impl Scenario {
         if path.is_dir() {
             return Err(problem("this is a folder; name a scenario file in it".to_owned()).into());
         }
-        let text = files::read_text(path, files::MAX_TEXT)?;
+        let no_scenario = |format: Format| {
+            let message = format!("this is no scenario, but looks like {}", format.noun());
+            let hint =
+                "`incast validate FILE` checks such a file, `incast convert` makes a scenario that names it";
+            Problems::from(problem(message).with_hint(hint))
+        };
+        let bytes = files::read_bytes(path, files::MAX_TEXT)?;
+        if let Some(format) = Format::of_binary(&bytes) {
+            return Err(no_scenario(format));
+        }
+        let text = files::text_of(bytes, &file)?;
         let is_toml = || tree::parse(&text, &Sources { file: file.clone(), overrides: Vec::new() }).is_ok();
         if let Some(format) = Format::of(&text)
             && !is_toml()
         {
-            let message = format!("this is no scenario, but looks like {}", format.noun());
-            let hint =
-                "`incast validate FILE` checks such a file, `incast convert` makes a scenario that names it";
-            return Err(problem(message).with_hint(hint).into());
+            return Err(no_scenario(format));
         }
         Self::from_toml(&text, &file, overrides)
     }

@@ -4,13 +4,13 @@ use incast_units::Time;
 
 use super::listed::{List, Listed};
 use super::{Draft, Faults, Reach, Setting};
-use crate::formats::flow_table::{FlowTable as Table, TableFlow};
+use crate::formats::flow_table::{FlowTable as Table, TableFlow, is_number};
 use crate::grammar::foreign::Foreign;
 use crate::grammar::section::section;
 use crate::problem::{Problem, fault};
 
 section! {
-    /// Flows listed in a table: CSV with the columns `source`, `destination`, `size` and `start`, and any others, which
+    /// Flows listed in a table: CSV or Parquet with the columns `source`, `destination`, `size` and `start`, and any others, which
     /// are not read.
     ///
     /// The unit of a column stands behind its name, as `size [KB]` or `start_us`, or in each cell. A host is given by
@@ -30,9 +30,8 @@ fn listed((index, flow): (u64, &TableFlow)) -> Listed {
 
 /// Returns the host with this name, or with this number.
 fn host(setting: &Setting<'_>, name: &str) -> Result<u32, Problem> {
-    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     match setting.world.host(name) {
-        Err(_) if is_number => setting.world.host(&format!("h{name}")),
+        Err(_) if is_number(name) => setting.world.host(&format!("h{name}")),
         found => found,
     }
 }
@@ -49,6 +48,7 @@ impl FlowTable {
             ends: ["source", "destination"],
             host: move |end| host(setting, table.name(end)),
             flows: (0_u64..).zip(table.flows()).map(listed),
+            on: table.on(),
             first: (earliest, self.first),
         }
     }

@@ -17,7 +17,7 @@ section! {
     ///
     /// Rank i is host i, or the host i of `hosts`; where hosts have several network cards it can be a card of theirs.
     pub(crate) struct GoalFile {
-        /// The file, in GOAL's text format.
+        /// The file, as text or in the binary form of LogGOPSim's `txt2bin`.
         file: Foreign<Goal>,
         /// The host of each rank, as many as there are ranks, or its network card, as `"h0.3"`; by default the first hosts
         /// of the network. With ranks = "cards" the hosts whose cards they are.

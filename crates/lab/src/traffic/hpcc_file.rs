@@ -50,6 +50,7 @@ impl HpccFile {
             ends: ["src", "dst"],
             host: |id| setting.world.host(&format!("h{id}")),
             flows: self.selected(),
+            on: Problem::on_line,
             first: (self.file.content().first_start(), self.first),
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct List<'a, F, H> {
     pub(super) host: H,
     /// The flows.
     pub(super) flows: F,
+    /// Adds the place of a flow, given its line, to a fault.
+    pub(super) on: fn(Problem, u32) -> Problem,
     /// The start of the first flow of the file, and where the scenario moves it.
     pub(super) first: (Time, Option<Time>),
 }
@@ -68,9 +70,8 @@ where
                 ends => {
                     for (name, end) in self.ends.iter().zip(ends) {
                         let Err(message) = end else { continue };
-                        faults.push(
-                            fault("file", format!("{name}: {message}")).in_file(self.path).on_line(flow.line),
-                        );
+                        let problem = fault("file", format!("{name}: {message}")).in_file(self.path);
+                        faults.push((self.on)(problem, flow.line));
                     }
                     if faults.len() >= MOST_NAMED {
                         return Err(faults);
@@ -79,7 +80,7 @@ where
             }
             let Some(start) = self.start(flow.start) else {
                 let message = "the flow would start later than any time that can be counted";
-                faults.push(fault("first", message).in_file(self.path).on_line(flow.line));
+                faults.push((self.on)(fault("first", message).in_file(self.path), flow.line));
                 return Err(faults);
             };
             earliest = Some(earliest.map_or(start, |other| other.min(start)));

@@ -16,6 +16,7 @@ mod chakra;
 #[path = "../common/mod.rs"]
 mod common;
 mod goal;
+mod goal_binary;
 mod htsim;
 mod mutated;
 mod runs;

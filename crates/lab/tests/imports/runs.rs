@@ -7,14 +7,14 @@ use incast_lab::run::{RunOptions, RunResult};
 use super::*;
 
 /// Runs a scenario on `threads` threads.
-fn go(scenario: &Scenario, threads: usize) -> RunResult {
+pub(super) fn go(scenario: &Scenario, threads: usize) -> RunResult {
     let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     common::go(scenario.name(), &scenario.effective_toml(), &scenario.build().unwrap(), &options)
 }
 
 /// Two hosts at a switch, 100 Gbit/s, 1 us. A packet of 1000 B has 1054 B on the wire, 84.32 ns on each of two
 /// links; an acknowledgement of 64 B takes 5.12 ns on each.
-const STAR: &str = "cc = { algorithm = \"constant\" }\n\
+pub(super) const STAR: &str = "cc = { algorithm = \"constant\" }\n\
                     topology = { kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"1us\" }\n[[traffic]]\n";
 const DATA: u64 = 2 * (84_320 + 1_000_000);
 const ACK: u64 = 2 * (5_120 + 1_000_000);
