@@ -24,7 +24,7 @@ def by_size(
     sizes, values = [], []
     for replica in results.replicas():
         flows = replica.view(name).result.flows
-        chosen = ~np.isnan(flows.column("slowdown"))
+        chosen = ~np.isnan(flows.column("slowdown")) & flows.column("counted")
         sizes.append(flows.column("size_bytes")[chosen])
         values.append(flows.column("slowdown")[chosen])
     size, value = np.concatenate(sizes), np.concatenate(values)
