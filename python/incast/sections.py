@@ -1441,10 +1441,12 @@ class Pfc(Section):
     """Priority flow control; if it is absent, the fabric drops packets.
 
     Attributes:
-        headroom: Buffer for packets that arrive after a pause was triggered, for each (ingress port,
-            priority); ``"auto"``: computed from the link's rate and delay and the largest packet.
+        headroom: Buffer for packets that arrive after a pause was triggered, for each lossless (ingress
+            port, priority); ``"auto"``: computed from the link's rate and delay and the largest packet.
             Default: auto.
         headroom_factor: Automatic headroom is this multiple of the link's rate times delay instead.
+        queues: The lossless queues, ``[3, 4]``; by default all. Packets of other queues pause nobody
+            and are dropped where there is no room.
         xoff: Amount at which to pause; ``"auto"``: the dynamic threshold of the shared buffer. Default:
             auto.
         xon_offset: Resume this far below the threshold. (public artifacts of HPCC and OSCAR: 3 KiB).
@@ -1453,6 +1455,7 @@ class Pfc(Section):
 
     headroom: str | Bytes | Literal["auto"] | None = None
     headroom_factor: int | None = None
+    queues: Sequence[int] | None = None
     xoff: str | Bytes | Literal["auto"] | None = None
     xon_offset: str | Bytes | None = None
 
@@ -1491,12 +1494,12 @@ class Switch(Section):
         buffers: Different buffers for some switches; of two entries for the same switch the later one
             applies. Default: [].
         ecn: ECN marking.
-        egress_alpha: Without PFC, an (egress port, queue) may occupy at most this times the free part
-            of a shared buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
+        egress_alpha: Without PFC on it, an (egress port, queue) may occupy at most this times the free
+            part of a shared buffer. (the case worked out by Choudhury and Hahne, 1998). Default: 1.0.
         egress_limit: With PFC too, drop a packet if its egress queue would exceed ``egress_alpha``
             times the free part of the whole buffer. Default: False.
-        ingress_alpha: With PFC, an (ingress port, priority) may occupy at most this times the free part
-            of a shared buffer. (OSCAR's public artifact). Default: 0.25.
+        ingress_alpha: With PFC, a lossless (ingress port, priority) may occupy at most this times the
+            free part of a shared buffer. (OSCAR's public artifact). Default: 0.25.
         ingress_alpha_rate: The port rate to which ``ingress_alpha`` applies: for a faster port it is
             doubled, up to 1, for each halving of the port's rate that is needed to bring it down to
             this rate. By default it is the same at every rate.
@@ -1510,8 +1513,8 @@ class Switch(Section):
             Default: [].
         queues: Number of queues (priorities) of each port; queue 0 is served first under strict
             priority. Default: 1.
-        reserve: Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC. (public
-            artifacts of HPCC and OSCAR). Default: 4KiB.
+        reserve: Bytes guaranteed to every lossless (ingress port, priority) of a shared buffer with
+            PFC. (public artifacts of HPCC and OSCAR). Default: 4KiB.
         scheduler: The order in which queues are served; with ``[switch.bfc]`` the default is ``"round-
             robin"``. Default: strict-priority.
         strict: Number of queues, from queue 0 on, that are served by strict priority before the

@@ -14,6 +14,7 @@ CASES = {
     "drr": 300,
     "two switches with PFC": 200,
     "two switches with PFC, tiny packets": 300,
+    "lossless and lossy queues": 150,
     "bfc star": 150,
     "bfc spines": 150,
     "rotor": 150,

@@ -270,6 +270,14 @@ fn what_a_file_can_get_wrong() {
             "a buffer for a switch that is not there",
             spoilt("\"32MB\"", "\"32MB\"\nbuffers = [{ switches = [\"core\"], buffer = \"8MB\" }]"),
         ),
+        ("PFC on no queue", spoilt("[cc]", "[switch.pfc]\nqueues = []\n\n[cc]")),
+        ("a lossless queue twice", spoilt("[cc]", "[switch.pfc]\nqueues = [0, 0]\n\n[cc]")),
+        ("a lossless queue that is not there", spoilt("[cc]", "[switch.pfc]\nqueues = [0, 3]\n\n[cc]")),
+        ("a lossless queue that no port has", spoilt("[cc]", "[switch.pfc]\nqueues = [128]\n\n[cc]")),
+        (
+            "a pool without room for lossy packets",
+            spoilt("\"32MB\"", "\"330500B\"\nqueues = 2\npfc = { queues = [1] }"),
+        ),
         ("an egress limit without PFC", spoilt("\"32MB\"", "\"32MB\"\negress_limit = true")),
         (
             "a schedule without a file",
@@ -557,7 +565,7 @@ mod properties {
     /// A scenario with most sections, so that mutations reach them.
     const RICH: &str = concat!(
         "[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100Gbps\"\ndelay = \"1us\"\n",
-        "[switch]\nbuffer = \"32MB\"\nqueues = 2\n[switch.pfc]\nheadroom = \"auto\"\n",
+        "[switch]\nbuffer = \"32MB\"\nqueues = 2\n[switch.pfc]\nheadroom = \"auto\"\nqueues = [1]\n",
         "[switch.ecn]\nkmin = \"400KB\"\nkmax = \"1600KB\"\npmax = 0.2\n",
         "[transport]\npayload = \"1KB\"\nrto = \"1ms\"\n[cc]\nalgorithm = \"dcqcn\"\n",
         "[[traffic]]\nkind = \"poisson\"\nsizes = \"Hadoop\"\nload = 0.5\nflows = 100\n",

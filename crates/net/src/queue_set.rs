@@ -12,6 +12,12 @@ pub const MAX_MEMBERS: usize = u128::BITS as usize;
 const _: () = assert!(MAX_QUEUES <= MAX_MEMBERS);
 
 impl QueueSet {
+    /// Returns the queues 0 to `count` - 1.
+    #[must_use]
+    pub fn first_of(count: u8) -> Self {
+        (0..count).collect()
+    }
+
     /// Returns whether a queue is in the set.
     #[inline]
     pub fn contains(self, queue: u8) -> bool {
@@ -48,6 +54,13 @@ impl QueueSet {
         Self(self.0 & !other.0)
     }
 
+    /// Those that are in `other` too.
+    #[inline]
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// The lowest-numbered one.
     #[inline]
     pub fn first(self) -> Option<u8> {
@@ -72,14 +85,20 @@ impl QueueSet {
     }
 }
 
+impl FromIterator<u8> for QueueSet {
+    fn from_iter<T: IntoIterator<Item = u8>>(queues: T) -> Self {
+        let mut set = Self::default();
+        queues.into_iter().for_each(|queue| set.insert(queue));
+        set
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn set(queues: &[u8]) -> QueueSet {
-        let mut set = QueueSet::default();
-        queues.iter().for_each(|q| set.insert(*q));
-        set
+        queues.iter().copied().collect()
     }
 
     #[test]
@@ -89,6 +108,8 @@ mod tests {
         all.remove(8);
         assert_eq!(all, set(&[0, 7, 64, 127]));
         assert_eq!(all.without(set(&[0, 64])), set(&[7, 127]));
+        assert_eq!(all.within(QueueSet::first_of(65)), set(&[0, 7, 64]));
+        assert_eq!(QueueSet::first_of(128).len(), 128);
         assert_eq!(all.iter().collect::<Vec<_>>(), [0, 7, 64, 127]);
         assert_eq!((all.first(), QueueSet::default().first()), (Some(0), None));
     }

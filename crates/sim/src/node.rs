@@ -102,8 +102,8 @@ pub(crate) trait Inspect {
         Vec::new()
     }
 
-    /// Returns the rules that it violates at the end of the run, given the number of packets that it dropped.
-    fn violations(&self, _drops: u64) -> Vec<String> {
+    /// Returns the rules that it violates at the end of the run.
+    fn violations(&self) -> Vec<String> {
         Vec::new()
     }
 }

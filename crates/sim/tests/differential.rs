@@ -256,6 +256,7 @@ impl Case {
             sim.switch.weights = sizes.iter().map(|size| (size % 5 + 1) as u32).collect();
         }
         sim.switch.strict = strict % (self.queues + 1);
+        special::choose_lossless(&mut sim.switch, mix(self.until_us ^ self.payload << 32 ^ 1 << 63));
         if let Some(ecn) = &mut sim.switch.ecn
             && *enqueue
         {

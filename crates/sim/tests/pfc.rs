@@ -1,11 +1,15 @@
-//! The headroom that is computed suffices, and is no larger than it must be.
+//! The headroom that is computed suffices, and is no larger than it must be. Lossy queues beside lossless ones.
 
 mod common;
 
 use common::*;
-use incast_sim::describe::switch::{Pfc, Scheduler};
+use incast_cc::Fixed;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::switch::{Buffer, Pfc, Scheduler};
 use incast_sim::describe::transport::AckEvery;
+use incast_sim::queue_set::QueueSet;
 use incast_sim::random::draw;
+use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
 
@@ -29,8 +33,12 @@ fn one_byte_less_of_headroom_would_drop() {
     // Host 1 acknowledges the second packet of host 0, after it was paused.
     sim.transport.ack_every = AckEvery::Packets(2);
     sim.switch = shared(1_000_000);
-    let mut run_with = |headroom: Option<u64>| {
+    let mut run_with = |headroom: Option<u64>, queues: Option<QueueSet>| {
+        // The one lossless queue of three needs as much as a queue alone: other queues have no frames.
+        sim.switch.queues = if queues.is_some() { 3 } else { 1 };
+        sim.flows.iter_mut().for_each(|flow| flow.queue = queues.and_then(QueueSet::first).unwrap_or(0));
         sim.switch.pfc = Some(Pfc {
+            queues,
             xoff: Some(Bytes::new(1000)),
             xon_offset: Bytes::ZERO,
             headroom: headroom.map(Bytes::new),
@@ -39,9 +47,55 @@ fn one_byte_less_of_headroom_would_drop() {
         incast_sim::run(&sim, &mut Kept::default()).unwrap().dropped
     };
     assert_eq!(Pfc::headroom_for(gbps(100), delay, Bytes::new(1000), 1), Bytes::new(13_000));
-    assert_eq!(run_with(None), 0);
-    assert_eq!(run_with(Some(13_000)), 0);
-    assert!(run_with(Some(12_999)) > 0);
+    for queues in [None, Some([1].into_iter().collect())] {
+        assert_eq!(run_with(None, queues), 0);
+        assert_eq!(run_with(Some(13_000), queues), 0);
+        assert!(run_with(Some(12_999), queues) > 0);
+    }
+}
+
+/// Hosts 1 to 8 send 100 packets each to host 0, in queue 1, which is lossy; queue 0 is lossless.
+fn lossy_incast() -> Simulation {
+    let flows = (1..9).map(|host| Flow { queue: 1, ..flow(host, 0, 100_000, Time::ZERO) });
+    let mut sim = simulation(star(10, gbps(100), us(1)), vec![window(u64::MAX)], flows.collect());
+    sim.switch = shared(1_000_000);
+    sim.switch.reserve = Bytes::new(4096);
+    sim.switch.queues = 2;
+    sim.switch.pfc = Some(Pfc { queues: Some([0].into_iter().collect()), ..Pfc::default() });
+    sim
+}
+
+#[test]
+fn a_lossy_queue_grows_to_the_dynamic_threshold_and_pauses_nobody() {
+    let mut sim = lossy_incast();
+    // A headroom of 28 226 B (`headroom_by_hand`) and a reserve of 4096 B for the lossless queue of each of ten ports
+    // leave a pool of 676 780 B. Packet n, of 1054 B, is let in if n · 1054 <= 676 780 - (n - 1) · 1054: the last is
+    // packet 321.
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.violations.len(), &outcome.end), (0, &End::Finished));
+    let port = |outcome: &Outcome| *outcome.ports.iter().find(|p| (p.node, p.port) == (10, 0)).unwrap();
+    assert_eq!(port(&outcome).peak_queue, Bytes::new(321 * 1054));
+    assert!(port(&outcome).drops > 0);
+    assert_eq!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>(), 0);
+    // With both queues lossless nothing is dropped, and everybody is paused.
+    sim.switch.pfc = Some(Pfc::default());
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!(outcome.dropped, 0);
+    assert!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>() >= 8);
+}
+
+#[test]
+fn a_lossless_flow_is_not_held_up_by_lossy_ones() {
+    // Its queue is served first: at the switch it waits once for the packet in transmission, its acknowledgements at
+    // host 0 for another one.
+    let mut sim = lossy_incast();
+    sim.flows.push(flow(9, 0, 300_000, us(3)));
+    let (outcome, kept) = run_everywhere(&sim);
+    assert!(outcome.dropped > 0 && outcome.violations.is_empty());
+    let first = kept.flows.iter().find(|record| record.flow == 8).unwrap();
+    let took = first.finish - first.start;
+    assert!(took >= first.ideal && took <= first.ideal + Time::from_ps(84_320 + 5_120), "{took}");
+    assert_eq!((first.resent, first.timeouts), (0, 0));
 }
 
 /// Uncontrolled traffic that fills every buffer: tiny packets, thresholds at which a port pauses and resumes
@@ -74,7 +128,7 @@ fn adversarial(case: u64) -> Simulation {
             let start = Time::from_ps(draw(1400 + i, case) % 5_000_000);
             let key = draw(1500 + i, case);
             let queue = (draw(1600 + i, case) % queues) as u8;
-            incast_sim::describe::flow::Flow { key, queue, ..flow(source, destination, size, start) }
+            Flow { key, queue, ..flow(source, destination, size, start) }
         })
         .collect();
     flows.sort_by_key(|f| (f.start, f.key));
@@ -91,6 +145,44 @@ fn adversarial(case: u64) -> Simulation {
         ..Pfc::default()
     });
     sim
+}
+
+#[test]
+fn lossless_queues_lose_nothing_beside_lossy_ones() {
+    let (mut dropped, mut pauses, mut mixed) = (0, 0, 0);
+    for case in 0..80 {
+        let mut sim = adversarial(case);
+        sim.switch.queues = sim.switch.queues.max(2);
+        let all = QueueSet::first_of(sim.switch.queues);
+        let lossless: QueueSet = all.iter().filter(|q| draw(2000 + u64::from(*q), case) & 1 == 0).collect();
+        let lossless = if lossless.is_empty() { QueueSet::first_of(1) } else { lossless };
+        sim.switch.pfc.as_mut().unwrap().queues = Some(lossless);
+        // A lossy queue has some 10 KB, or no limit.
+        let limited = !case.is_multiple_of(4);
+        sim.switch.egress_alpha = if limited { Fixed::ratio(1, 100_000) } else { Fixed::ONE };
+        if case.is_multiple_of(5) {
+            sim.switch.buffer = Buffer::Unlimited;
+        }
+        for (flow, i) in sim.flows.iter_mut().zip(0..) {
+            flow.queue = (draw(2200 + i, case) % u64::from(sim.switch.queues)) as u8;
+        }
+        sim.transport.rto = Time::from_ms(50);
+        sim.stall_after = Time::from_s(20);
+        sim.probes.pauses = true;
+        let (outcome, kept) = if case < 10 { run_everywhere(&sim) } else { run(&sim) };
+        assert_eq!((&outcome.end, &outcome.violations), (&End::Finished, &Vec::new()), "case {case}");
+        let is_lossless = |flow: u32| lossless.contains(sim.flows[flow as usize].queue);
+        let kept_whole = kept.flows.iter().filter(|record| is_lossless(record.flow));
+        assert_eq!(kept_whole.map(|record| record.resent).sum::<u64>(), 0, "case {case}");
+        assert!(kept.pauses.iter().all(|p| lossless.contains(p.queue as u8)), "case {case}");
+        dropped += outcome.dropped;
+        pauses += kept.pauses.len();
+        mixed += u64::from(outcome.dropped > 0 && !kept.pauses.is_empty());
+    }
+    assert!(
+        dropped > 5000 && pauses > 5000 && mixed > 20,
+        "{dropped} dropped, {pauses} pauses, {mixed} both"
+    );
 }
 
 #[test]

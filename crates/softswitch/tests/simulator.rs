@@ -50,6 +50,7 @@ fn network(case: u64) -> Simulation {
     sim.switch.pfc = Some(Pfc {
         xoff: fixed.then(|| Bytes::new(random(6, 40_000))),
         xon_offset: Bytes::new([0, 3072][random(7, 2) as usize]),
+        queues: (random(12, 2) == 0).then(|| [0].into_iter().collect()),
         ..Pfc::default()
     });
     sim.switch.buffer = if fixed && random(8, 2) == 0 {

@@ -7,6 +7,7 @@ use super::bfc::Bfc;
 use super::named::named;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::PFC_FRAME;
+use crate::queue_set::QueueSet;
 
 named! {
     /// The order in which a port serves its queues. Paused queues are skipped.
@@ -37,7 +38,7 @@ pub const MAX_QUEUES: usize = 128;
 pub struct Switch<Of = NodeId> {
     /// The packet buffer.
     pub buffer: Buffer,
-    /// In a shared buffer: bytes guaranteed to every (ingress port, priority) before it uses the shared part.
+    /// In a shared buffer: bytes guaranteed to every lossless (ingress port, priority) before it uses the shared part.
     pub reserve: Bytes,
     /// In a shared buffer: a lossless (ingress port, priority) may occupy up to α × the free shared part.
     pub ingress_alpha: Fixed,
@@ -222,7 +223,7 @@ impl<Of> Switch<Of> {
         alpha
     }
 
-    /// The PFC headroom of each (ingress port, priority) at a port with this link, for packets of at
+    /// The PFC headroom of each lossless (ingress port, priority) at a port with this link, for packets of at
     /// most `packet` bytes; zero without PFC.
     #[must_use]
     pub fn headroom(&self, rate: Rate, delay: Time, packet: Bytes) -> Bytes {
@@ -230,8 +231,15 @@ impl<Of> Switch<Of> {
         match (pfc.headroom, pfc.headroom_factor) {
             (Some(fixed), _) => fixed,
             (None, Some(factor)) => rate.bytes_in(delay.times(factor)),
-            (None, None) => Pfc::headroom_for(rate, delay, packet, self.queues),
+            (None, None) => Pfc::headroom_for(rate, delay, packet, self.lossless().len() as u8),
         }
+    }
+
+    /// The queues that PFC keeps from losses.
+    #[must_use]
+    pub fn lossless(&self) -> QueueSet {
+        let all = QueueSet::first_of(self.queues);
+        self.pfc.map_or(QueueSet::default(), |pfc| pfc.queues.map_or(all, |queues| queues.within(all)))
     }
 }
 
@@ -249,6 +257,14 @@ impl Switch {
         }
         if self.weights.contains(&0) {
             return Some("the weight of a queue is zero: it would never be served".into());
+        }
+        if let Some(queues) = self.pfc.and_then(|pfc| pfc.queues) {
+            if queues.is_empty() {
+                return Some("PFC without a lossless queue".into());
+            }
+            if let Some(none) = queues.iter().find(|queue| *queue >= self.queues) {
+                return Some(format!("queue {none} is lossless, of {} queues", self.queues));
+            }
         }
         if let Some(trimming) = &self.trimming {
             if self.pfc.is_some() {
@@ -364,9 +380,11 @@ impl<Of> OwnBuffer<Of> {
     }
 }
 
-/// Priority flow control (IEEE 802.1Qbb), on every data queue.
+/// Priority flow control (IEEE 802.1Qbb), on some queues or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pfc {
+    /// The lossless queues; `None`: all. Packets of other queues pause nobody and are dropped where there is no room.
+    pub queues: Option<QueueSet>,
     /// Usage at which to pause. `None`: the dynamic threshold of the shared buffer.
     pub xoff: Option<Bytes>,
     /// Resume when usage is this far below the threshold.
@@ -381,21 +399,22 @@ pub struct Pfc {
 
 impl Default for Pfc {
     fn default() -> Self {
-        Self { xoff: None, xon_offset: Bytes::new(3072), headroom: None, headroom_factor: None }
+        Self { queues: None, xoff: None, xon_offset: Bytes::new(3072), headroom: None, headroom_factor: None }
     }
 }
 
 impl Pfc {
     /// The buffer that a lossless (ingress port, priority) needs for packets that arrive after its usage
     /// crossed the pause threshold, on a link of this rate and one-way delay, for packets of at most
-    /// `packet` bytes and `queues` priorities. With it no packet is ever dropped:
+    /// `packet` bytes and `queues` lossless priorities. With it no packet of these is ever dropped:
     ///
     /// Let the packet that crosses the threshold arrive at t₀. It is the first in the headroom, because a
     /// resume is sent only when the headroom is empty, and no earlier frame is still queued: a queued pause
     /// and a queued resume cancel each other.
     ///
     /// 1. The pause waits for one packet that is being sent (P; a frame, if that is larger) and for one
-    ///    frame of each other priority at most, and takes its own time: with n priorities it has left at
+    ///    frame of each other lossless priority at most (no other has frames, and packets come after them), and
+    ///    takes its own time: with n lossless priorities it has left at
     ///    t₀ + T(P) + n · T(64 B), with T(b) the time of b bytes, and is there the delay d later, at t₁.
     /// 2. The far end begins no packet after t₁. What arrives after t₀ it has begun at t₀ − d or later.
     ///    So all such packets but the last one are begun and done between t₀ − d and t₁: they have at
@@ -482,6 +501,10 @@ mod tests {
         assert_eq!(at(&switch), 7);
         switch.pfc = None;
         assert_eq!(at(&switch), 0);
+        // Three of eight queues are lossless: two frames more than with one.
+        let queues = Some([1, 3, 4].into_iter().collect());
+        let some = Switch { queues: 8, pfc: Some(Pfc { queues, ..Pfc::default() }), ..Switch::default() };
+        assert_eq!(at(&some), 100_000 + 1000 + 3 * 64 + 2000);
     }
 
     #[test]

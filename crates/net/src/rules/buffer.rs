@@ -16,8 +16,8 @@ pub struct Buffer {
     peak: u64,
     /// Total size.
     size: u64,
-    /// Per (ingress port, priority), in switches with PFC.
-    ingress: Vec<Ingress>,
+    /// Per (ingress port, priority), in switches with PFC; of a lossy priority there is none.
+    ingress: Vec<Option<Ingress>>,
     /// With PFC: an egress queue is limited to this multiple of the free part of the whole buffer.
     egress_limit: Option<Fixed>,
     /// With PFC: whether the headroom of every port is at least the proven need.
@@ -45,7 +45,7 @@ struct Ingress {
     alpha: Fixed,
 }
 
-/// The rule by which a switch pauses the far end of a link into it, for each priority.
+/// The rule by which a switch pauses the far end of a link into it, for each lossless priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pausing {
     /// Static threshold; `None`: the dynamic threshold of the shared buffer.
@@ -84,8 +84,12 @@ impl Buffer {
     ) -> Result<Self, String> {
         let buffer = description.buffer_of(node);
         let pausing = |out: &Out| Pausing::new(description, node, out.rate, out.delay, largest_packet);
-        let of_port = |pausing| vec![Ingress::new(&pausing); usize::from(description.queues)];
-        let ingress: Vec<Ingress> = ports.iter().filter_map(pausing).flat_map(of_port).collect();
+        let lossless = description.lossless();
+        let of_port = |pausing| {
+            let of_queue = move |queue| lossless.contains(queue).then(|| Ingress::new(&pausing));
+            (0..description.queues).map(of_queue)
+        };
+        let ingress: Vec<Option<Ingress>> = ports.iter().filter_map(pausing).flat_map(of_port).collect();
         let (rule, size) = match buffer {
             describe::Buffer::Unlimited => (Rule::Unlimited, u64::MAX),
             describe::Buffer::PerPort(_) if description.pfc.is_some() => {
@@ -96,8 +100,9 @@ impl Buffer {
             }
             describe::Buffer::Shared(size) => {
                 let (reserve, egress_alpha) = (description.reserve, description.egress_alpha);
-                let headroom: u64 = ingress.iter().map(|i| i.headroom).sum();
-                let reserves = reserve.get() * ingress.len() as u64;
+                let accounts = || ingress.iter().flatten();
+                let headroom: u64 = accounts().map(|i| i.headroom).sum();
+                let reserves = reserve.get() * accounts().count() as u64;
                 let Some(pool) = size.get().checked_sub(headroom + reserves).filter(|p| *p > 0) else {
                     return Err(format!(
                         "a buffer of {size} cannot hold {} of PFC headroom and {} of reserves",
@@ -113,7 +118,8 @@ impl Buffer {
             _ => None,
         };
         let enough = |out: &Out| {
-            let need = describe::Pfc::headroom_for(out.rate, out.delay, largest_packet, description.queues);
+            let priorities = lossless.len() as u8;
+            let need = describe::Pfc::headroom_for(out.rate, out.delay, largest_packet, priorities);
             description.headroom(out.rate, out.delay, largest_packet) >= need
         };
         let has_headroom = ports.iter().all(enough);
@@ -138,18 +144,27 @@ impl Buffer {
         Bytes::new(self.size)
     }
 
-    /// Whether the loss of a packet is a violation: with PFC, unless queues are limited or the headroom given is below
-    /// [`Pfc::headroom_for`](describe::Pfc::headroom_for), with which loss is a result.
+    /// Whether packets pause the far ends of links: those of lossless priorities, with PFC.
     #[must_use]
-    pub fn is_lossless(&self) -> bool {
-        !self.ingress.is_empty() && self.egress_limit.is_none() && self.has_headroom
+    pub fn pauses(&self) -> bool {
+        !self.ingress.is_empty()
+    }
+
+    /// Whether the loss of a packet from `ingress` (as in [`Buffer::admit`]) is a violation: where it is lossless, unless
+    /// queues are limited or the headroom given is below [`Pfc::headroom_for`](describe::Pfc::headroom_for), with which
+    /// loss is a result.
+    #[must_use]
+    pub fn is_lossless(&self, ingress: usize) -> bool {
+        self.ingress.get(ingress).is_some_and(Option::is_some)
+            && self.egress_limit.is_none()
+            && self.has_headroom
     }
 
     /// Admits or drops a packet of `size` bytes from `ingress` (port times queues plus queue) to an egress
     /// queue of `queue_length` bytes, on a port with `port_length` bytes in its queues.
     #[inline]
     pub fn admit(&mut self, ingress: usize, queue_length: u64, port_length: u64, size: u64) -> Admission {
-        let admission = match self.ingress.get_mut(ingress) {
+        let admission = match self.ingress.get_mut(ingress).and_then(Option::as_mut) {
             Some(_)
                 if self
                     .egress_limit
@@ -184,7 +199,7 @@ impl Buffer {
     #[inline]
     pub fn release(&mut self, ingress: usize, size: u64) -> bool {
         self.held -= size;
-        match self.ingress.get_mut(ingress) {
+        match self.ingress.get_mut(ingress).and_then(Option::as_mut) {
             Some(from) => from.release(&mut self.rule, size),
             None => {
                 if let Rule::Shared { used, .. } = &mut self.rule {
@@ -206,8 +221,9 @@ impl Pausing {
         delay: Time,
         largest_packet: Bytes,
     ) -> Option<Self> {
-        // The headroom's keys are read by `headroom`.
-        let describe::Pfc { xoff, xon_offset, headroom: _, headroom_factor: _ } = description.pfc?;
+        // The headroom's keys are read by `headroom`, and the queues by `lossless`.
+        let describe::Pfc { queues: _, xoff, xon_offset, headroom: _, headroom_factor: _ } =
+            description.pfc?;
         let (alpha, reserve) = match description.buffer_of(node) {
             describe::Buffer::Shared(_) => (description.ingress_alpha_at(rate), description.reserve),
             describe::Buffer::Unlimited | describe::Buffer::PerPort(_) => (Fixed::MAX, Bytes::ZERO),
@@ -385,6 +401,59 @@ mod tests {
     }
 
     #[test]
+    fn lossy_queues_share_the_pool_with_lossless_ones_and_take_no_headroom() {
+        // Two ports with three queues, of which 1 is lossless: reserves and headroom are 2 · (1 + 2) packets, and the pool
+        // has 26 - 6 = 20.
+        let queues = Some([1].into_iter().collect());
+        let headroom = Some(Bytes::new(2000));
+        let pfc = Pfc { queues, headroom, xon_offset: Bytes::ZERO, ..Pfc::default() };
+        let shared = describe::Switch {
+            queues: 3,
+            pfc: Some(pfc),
+            egress_alpha: Fixed::ONE,
+            ..shared(26_000, 1000, Fixed::ratio(1, 4))
+        };
+        let mut buffer = Buffer::new(&shared, 3, &ports(2), PACKET).unwrap();
+        let (lossy, lossless, other) = (0, 1, 3 + 2);
+        // A lossy queue takes half of the pool, as a queue of a buffer of 20 packets without PFC; then it drops, and
+        // pauses nobody.
+        for queue in 0..10 {
+            assert_eq!(buffer.admit(lossy, queue * 1000, queue * 1000, 1000), Admission::Stay);
+        }
+        assert_eq!(buffer.admit(lossy, 10_000, 10_000, 1000), Admission::Drop);
+        // The lossless priority has its reserve, and then a quarter of what is free: the second packet finds 10 free and
+        // may make it 2500 B, the third 9 and may make it 2250. The fourth finds 8, which is 2000 B, and would make
+        // it 3000: it goes to the headroom. So does the fifth, and the sixth finds none.
+        let mut admit = || buffer.admit(lossless, 0, 0, 1000);
+        assert_eq!([(); 3].map(|()| admit()), [Admission::Stay; 3]);
+        assert_eq!(admit(), Admission::StayAndPause);
+        assert_eq!(admit(), Admission::Stay);
+        assert_eq!(admit(), Admission::Drop);
+        // Eight are free: another lossy queue takes four, whatever the headroom in use.
+        for queue in 0..4 {
+            assert_eq!(buffer.admit(other, queue * 1000, queue * 1000, 1000), Admission::Stay);
+        }
+        assert_eq!(buffer.admit(other, 4000, 4000, 1000), Admission::Drop);
+        // 10 + 5 + 4 packets. Lossy ones resume nobody as they leave, and what they leave is free for all: with 14 free the
+        // lossless priority may have 3500 B, and resumes when its headroom is empty.
+        assert_eq!(buffer.held(), Bytes::new(19_000));
+        for _ in 0..10 {
+            assert!(!buffer.release(lossy, 1000));
+        }
+        assert_eq!([(); 3].map(|()| buffer.release(lossless, 1000)), [false, true, false]);
+        let losses = [lossy, lossless, other].map(|ingress| buffer.is_lossless(ingress));
+        // Two packets are less than the proven headroom: no loss is a violation.
+        assert_eq!(losses, [false; 3]);
+        let proven = describe::Switch {
+            pfc: Some(Pfc { headroom: None, ..pfc }),
+            buffer: describe::Buffer::Shared(Bytes::new(1_000_000)),
+            ..shared
+        };
+        let buffer = Buffer::new(&proven, 3, &ports(2), PACKET).unwrap();
+        assert_eq!([lossy, lossless, other].map(|ingress| buffer.is_lossless(ingress)), [false, true, false]);
+    }
+
+    #[test]
     fn an_egress_limit_drops_although_pfc_is_on() {
         // B = 20 packets and alpha 1, as without PFC: the egress queue stops at 10, and nothing is paused.
         let pfc = Pfc { xon_offset: Bytes::ZERO, headroom: Some(Bytes::new(1000)), ..Pfc::default() };
@@ -397,7 +466,7 @@ mod tests {
         }
         assert_eq!(queue, 10_000);
         assert_eq!(buffer.admit(0, queue, queue, 1000), Admission::Drop);
-        assert!(!buffer.is_lossless());
+        assert!(!buffer.is_lossless(0));
         // Another egress queue takes half of what is left, as without PFC: 5 packets.
         let mut second = 0;
         while buffer.admit(1, second, second, 1000) == Admission::Stay {
@@ -411,7 +480,7 @@ mod tests {
     fn loss_is_a_violation_from_the_proven_headroom_on() {
         let with = |pfc: Pfc| {
             let switch = describe::Switch { queues: 1, ..switch(describe::Buffer::Unlimited, Some(pfc)) };
-            Buffer::new(&switch, 3, &ports(2), Bytes::new(1054)).unwrap().is_lossless()
+            Buffer::new(&switch, 3, &ports(2), Bytes::new(1054)).unwrap().is_lossless(0)
         };
         let given = |bytes| with(Pfc { headroom: Some(Bytes::new(bytes)), ..Pfc::default() });
         assert_eq!([0, 28_225, 28_226].map(given), [false, false, true]);

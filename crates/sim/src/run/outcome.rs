@@ -34,7 +34,6 @@ pub(super) fn outcome(
     let mut queued = 0;
     let largest = facts.fabric().largest_packet.get();
     for slot in &slots {
-        let first = ports.len();
         let (name, node) = (&simulation.network.nodes[slot.id as usize], slot.node.inspect());
         for (port, wire) in (0..).map_while(|port| Some((port, node.egress(port)?))) {
             ports.push(wire.totals(now, slot.id, port));
@@ -45,8 +44,7 @@ pub(super) fn outcome(
         queued += node.held_data();
         node.each_flow(facts.flows(), &mut |flow| unfinished.push(flow.record()));
         unfinished_operations.extend(node.unfinished_operations());
-        let drops = ports[first..].iter().map(|p| p.drops).sum();
-        violations.extend(node.violations(drops).into_iter().map(|v| format!("{name} {v}")));
+        violations.extend(node.violations().into_iter().map(|v| format!("{name} {v}")));
     }
     unfinished.sort_unstable_by_key(|f| f.flow);
     unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);

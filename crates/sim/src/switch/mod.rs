@@ -59,8 +59,8 @@ pub(crate) struct Switch {
     stream: u64,
     /// Scratch for the INT stack of the packet in hand.
     int: IntRecords,
-    /// With PFC: packets dropped that came in by links that have failed.
-    excused: u64,
+    /// Packets dropped that PFC should have kept: of lossless queues, not from links that have failed.
+    failures: u64,
 }
 
 /// A port of a switch with its queues.
@@ -113,7 +113,7 @@ impl Switch {
             telemetry: description.telemetry(),
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
-            excused: 0,
+            failures: 0,
         })
     }
 
@@ -159,7 +159,8 @@ impl Switch {
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
             Admission::Drop => {
                 egress.drop(now, packet, effects);
-                self.excused += u64::from(self.ports[usize::from(port)].has_failed);
+                let excused = self.ports[usize::from(port)].has_failed;
+                self.failures += u64::from(self.buffer.is_lossless(ingress) && !excused);
                 return;
             }
         }
@@ -316,7 +317,7 @@ impl Behaviour for Switch {
     /// Both ends forget the pauses of the other one when a link fails. When it returns, each pause is asked for again that
     /// still holds.
     fn link_turned<E: Effects>(&mut self, now: u64, port: PortId, up: bool, _: &Fabric, effects: &mut E) {
-        if !self.buffer.is_lossless() {
+        if !self.buffer.pauses() {
             return;
         }
         let egress = &mut self.ports[usize::from(port)];
@@ -366,16 +367,16 @@ impl Inspect for Switch {
         holds
     }
 
-    fn violations(&self, drops: u64) -> Vec<String> {
+    fn violations(&self) -> Vec<String> {
         let mut violations = Vec::new();
         let buffer = &self.buffer;
         let (peak, size) = (buffer.peak(), buffer.size());
         if peak > size {
             violations.push(format!("held {peak} in a buffer of {size}"));
         }
-        let drops = drops.saturating_sub(self.excused);
-        if buffer.is_lossless() && drops > 0 {
-            violations.push(format!("dropped {drops} packets although PFC is on"));
+        if self.failures > 0 {
+            violations
+                .push(format!("dropped {} packets of lossless queues although PFC is on", self.failures));
         }
         violations
     }

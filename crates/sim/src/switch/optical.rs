@@ -64,7 +64,7 @@ impl Inspect for OpticalSwitch {
         self.ports.get(usize::from(port))
     }
 
-    fn violations(&self, _: u64) -> Vec<String> {
+    fn violations(&self) -> Vec<String> {
         let lost = (self.lost > 0).then(|| format!("lost {} packets that came in the dark", self.lost));
         lost.into_iter().collect()
     }

@@ -265,7 +265,7 @@ impl Inspect for Tor {
         self.switch.held_data() + packets.filter(|(_, packet)| packet.kind == Kind::Data).count() as u64
     }
 
-    fn violations(&self, drops: u64) -> Vec<String> {
-        self.switch.violations(drops)
+    fn violations(&self) -> Vec<String> {
+        self.switch.violations()
     }
 }

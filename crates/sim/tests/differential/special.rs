@@ -5,10 +5,12 @@ use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::circuits::{Circuits, VoqLimits};
-use incast_sim::describe::switch::{Buffer, Scheduler, Trimming};
+use incast_sim::describe::switch::{Buffer, Scheduler, Switch, Trimming};
 use incast_sim::describe::transport::{
     Homa, Kind, LastRttBytes, Ndp, Recovery, ScheduledOrder, UnscheduledLevels,
 };
+use incast_sim::queue_set::QueueSet;
+use incast_sim::random::draw;
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
 use proptest::collection::vec;
@@ -58,6 +60,14 @@ impl Special {
                 sim.flows.iter_mut().for_each(|flow| flow.queue = 0);
             }
         }
+    }
+}
+
+/// In two of three cases with PFC, leaves some queues but the first one lossy.
+pub(crate) fn choose_lossless(switch: &mut Switch, seed: u64) {
+    if let Some(pfc) = switch.pfc.as_mut().filter(|_| !draw(seed, 0).is_multiple_of(3)) {
+        let is_lossless = |queue: &u8| *queue == 0 || draw(seed, u64::from(*queue)).is_multiple_of(2);
+        pfc.queues = Some(QueueSet::first_of(switch.queues).iter().filter(is_lossless).collect());
     }
 }
 

@@ -337,7 +337,7 @@ fn counting_and_samples_begin_when_they_are_asked_to() {
 /// A sender of 100 Mbps, a receiver of 10 Mbps, 50 us each; a switch that pauses above 2000 B and resumes 500 B below.
 fn slow_receiver(switch: Switch, headroom: u64) -> Model {
     let (xoff, headroom) = (Some(Bytes::new(2_000)), Some(Bytes::new(headroom)));
-    let pfc = Some(Pfc { xoff, xon_offset: Bytes::new(500), headroom, headroom_factor: None });
+    let pfc = Some(Pfc { xoff, xon_offset: Bytes::new(500), headroom, ..Pfc::default() });
     let switch = Switch { pfc, ..switch };
     let network = network(2, &[(0, 2, 100, 50), (1, 2, 10, 50)]);
     let mut model = Model::new(&network, &switch, LARGEST, false, 1).unwrap();

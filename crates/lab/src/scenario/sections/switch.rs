@@ -6,6 +6,7 @@ use incast_sim::describe::network::{Network, NodeId};
 use incast_sim::describe::switch::{
     Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, OwnBuffer, PathPolicy, Pfc, Scheduler, Switch, Trimming,
 };
+use incast_sim::queue_set::QueueSet;
 use incast_units::{Bytes, Rate, Time};
 
 use super::bfc::usual_scheduler;
@@ -29,12 +30,12 @@ section! {
         /// The packet buffer: an amount shared by all ports with dynamic thresholds, `"unlimited"`, or
         /// `{ per_port = "800KB" }` for a drop-tail limit for each port.
         buffer: Buffer = Buffer::Shared(Bytes::new(32_000_000)); Bound::Positive => "OSCAR's public artifact: 32 MiB",
-        /// Bytes guaranteed to every (ingress port, priority) of a shared buffer with PFC.
+        /// Bytes guaranteed to every lossless (ingress port, priority) of a shared buffer with PFC.
         reserve: Bytes => "public artifacts of HPCC and OSCAR",
-        /// With PFC, an (ingress port, priority) may occupy at most this times the free part of a shared
+        /// With PFC, a lossless (ingress port, priority) may occupy at most this times the free part of a shared
         /// buffer.
         ingress_alpha: Fixed; Bound::Positive => "OSCAR's public artifact",
-        /// Without PFC, an (egress port, queue) may occupy at most this times the free part of a shared
+        /// Without PFC on it, an (egress port, queue) may occupy at most this times the free part of a shared
         /// buffer.
         egress_alpha: Fixed; Bound::Positive => "the case worked out by Choudhury and Hahne, 1998",
         /// Number of queues (priorities) of each port; queue 0 is served first under strict priority.
@@ -94,13 +95,16 @@ section! {
 }
 
 section! {
-    /// Priority flow control (IEEE 802.1Qbb) on every queue.
+    /// Priority flow control (IEEE 802.1Qbb) on all queues or some.
     for Pfc with its defaults {
+        /// The lossless queues, `[3, 4]`; by default all. Packets of other queues pause nobody and are dropped where
+        /// there is no room.
+        queues: Option<QueueSet>,
         /// Amount at which to pause; `"auto"`: the dynamic threshold of the shared buffer.
         xoff: Option<Bytes> as Auto<Bytes>; Bound::Positive,
         /// Resume this far below the threshold.
         xon_offset: Bytes => "public artifacts of HPCC and OSCAR: 3 KiB",
-        /// Buffer for packets that arrive after a pause was triggered, for each (ingress port, priority);
+        /// Buffer for packets that arrive after a pause was triggered, for each lossless (ingress port, priority);
         /// `"auto"`: computed from the link's rate and delay and the largest packet.
         headroom: Option<Bytes> as Auto<Bytes>,
         /// Automatic headroom is this multiple of the link's rate times delay instead.
@@ -142,6 +146,33 @@ section! {
     pub(crate) struct PerPort {
         /// The limit, shared by the port's queues.
         per_port: Bytes; Bound::Positive,
+    }
+}
+
+impl Setting for QueueSet {
+    fn shape() -> Shape {
+        Vec::<u8>::shape()
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        let mut queues = Self::default();
+        for (i, queue) in Vec::<u8>::read(node, key, reading)?.into_iter().enumerate() {
+            let key = format!("{key}.{i}");
+            if usize::from(queue) >= MAX_QUEUES {
+                reading.wrong_key(&key, format!("there is no queue {queue}; the last of a port is 127"));
+                return None;
+            }
+            if queues.contains(queue) {
+                reading.wrong_key(&key, format!("queue {queue} is in the list already"));
+                return None;
+            }
+            queues.insert(queue);
+        }
+        Some(queues)
+    }
+
+    fn write(&self) -> Option<Out> {
+        self.iter().collect::<Vec<_>>().write()
     }
 }
 
@@ -196,8 +227,8 @@ fn named(text: &str, network: &Network) -> Vec<NodeId> {
     switches.filter(|node| is_named(&network.nodes[*node as usize])).collect()
 }
 
-/// Checks how many packets of full size an empty switch without PFC has room for in one queue.
-fn check_room(switch: &Switch<String>, size: Bytes, packet: Bytes, reading: &mut Reading) {
+/// Checks how many packets of full size an empty switch has room for in one lossy queue, with so much for them.
+fn check_room(switch: &Switch<String>, (what, size): (&str, Bytes), packet: Bytes, reading: &mut Reading) {
     let alpha = match switch.buffer {
         Buffer::Shared(_) => switch.egress_alpha,
         _ => Fixed::MAX,
@@ -209,7 +240,7 @@ fn check_room(switch: &Switch<String>, size: Bytes, packet: Bytes, reading: &mut
     };
     if !fits(1) {
         let message = format!(
-            "admits no packet: {} times the buffer of {size} is {}, less than one packet ({packet})",
+            "admits no packet: {} times the {what} of {size} is {}, less than one packet ({packet})",
             write_decimal(switch.egress_alpha),
             Bytes::new(alpha.scale(size.get()))
         );
@@ -242,13 +273,18 @@ fn check_buffers(switch: &Switch<String>, scope: &Scope<'_>, reading: &mut Readi
     if let Buffer::Shared(size) | Buffer::PerPort(size) = switch.buffer
         && switch.pfc.is_none()
     {
-        check_room(switch, size, packet, reading);
+        check_room(switch, ("buffer", size), packet, reading);
     }
     let Some(fabric) = scope.fabric else { return };
     let ports = |switch| fabric.ports(switch).iter().map(|&(_, rate, delay)| (rate, delay)).collect();
     if let Some(message) = no_shared_pool(switch, scope, fabric, ports) {
         let given = switch.pfc.as_ref().is_some_and(|pfc| pfc.headroom.is_some());
         reading.wrong_key(if given { "switch.pfc.headroom" } else { "switch.buffer" }, message);
+    } else if switch.pfc.is_some() && switch.lossless().len() < u32::from(switch.queues) {
+        let pools = taken(switch, scope, fabric, ports).into_iter().map(|taken| taken.pool());
+        if let Some(pool) = pools.min() {
+            check_room(switch, ("shared pool", pool), packet, reading);
+        }
     }
 }
 
@@ -289,6 +325,43 @@ fn check_trimming(switch: &Switch<String>, trimming: &Trimming, scope: &Scope<'_
     }
 }
 
+/// The parts of a shared buffer that PFC takes.
+struct Taken {
+    switch: NodeId,
+    ports: usize,
+    size: Bytes,
+    headroom: Bytes,
+    reserve: Bytes,
+}
+
+impl Taken {
+    /// Returns what is left for all ports to share.
+    fn pool(&self) -> Bytes {
+        Bytes::new(self.size.get().saturating_sub((self.headroom + self.reserve).get()))
+    }
+}
+
+/// Returns what PFC takes of each shared buffer, if the ports of switches have links of these rates and delays.
+fn taken(
+    switch: &Switch<String>,
+    scope: &Scope<'_>,
+    fabric: &Fabric,
+    ports: impl Fn(NodeId) -> Vec<(Rate, Time)>,
+) -> Vec<Taken> {
+    let packet = scope.largest_packet();
+    let queues = u64::from(switch.lossless().len());
+    let described = switches(switch, &fabric.network);
+    let of_node = |node| {
+        let Buffer::Shared(size) = described.buffer_of(node) else { return None };
+        let ports = ports(node);
+        let of_port = |&(rate, delay): &_| described.headroom(rate, delay, packet).times(queues);
+        let headroom = ports.iter().map(of_port).sum();
+        let reserve = switch.reserve.times(queues * ports.len() as u64);
+        Some(Taken { switch: node, ports: ports.len(), size, headroom, reserve })
+    };
+    (fabric.network.hosts..fabric.network.nodes.len() as NodeId).filter_map(of_node).collect()
+}
+
 /// Returns the first switch whose buffer is taken by PFC headroom and reserves alone, if its ports have links of
 /// these rates and delays.
 pub(super) fn no_shared_pool(
@@ -298,25 +371,15 @@ pub(super) fn no_shared_pool(
     ports: impl Fn(NodeId) -> Vec<(Rate, Time)>,
 ) -> Option<String> {
     switch.pfc.as_ref()?;
-    let packet = scope.largest_packet();
-    let queues = u64::from(switch.queues);
-    let described = switches(switch, &fabric.network);
-    let nodes = fabric.network.hosts..fabric.network.nodes.len() as NodeId;
-    nodes.into_iter().find_map(|node| {
-        let Buffer::Shared(size) = described.buffer_of(node) else { return None };
-        let ports = ports(node);
-        let of_port = |&(rate, delay): &_| described.headroom(rate, delay, packet).times(queues);
-        let headroom: Bytes = ports.iter().map(of_port).sum();
-        let reserve = switch.reserve.times(queues * ports.len() as u64);
-        (headroom + reserve >= size).then(|| {
-            format!(
-                "leaves no shared pool: at {} the PFC headroom of {} ports (× {queues} for queues) takes \
-                 {headroom} and the reserves {reserve}, of a buffer of {size}",
-                fabric.network.nodes[node as usize],
-                ports.len()
-            )
-        })
-    })
+    let queues = switch.lossless().len();
+    let kind = if queues == u32::from(switch.queues) { "queues" } else { "lossless queues" };
+    let full = taken(switch, scope, fabric, ports).into_iter().find(|taken| taken.pool() == Bytes::ZERO)?;
+    let Taken { switch, ports, size, headroom, reserve } = full;
+    let name = &fabric.network.nodes[switch as usize];
+    Some(format!(
+        "leaves no shared pool: at {name} the PFC headroom of {ports} ports (× {queues} for {kind}) takes {headroom} and \
+         the reserves {reserve}, of a buffer of {size}"
+    ))
 }
 
 impl Effect for Switch<String> {
@@ -400,6 +463,13 @@ impl Effect for Switch<String> {
             }
         }
         if let Some(pfc) = &self.pfc {
+            if pfc.queues.is_some_and(QueueSet::is_empty) {
+                let message = "names no queue: without [switch.pfc] no queue is lossless";
+                reading.wrong_key("switch.pfc.queues", message);
+            }
+            for queue in pfc.queues.iter().flat_map(|queues| queues.iter()) {
+                scope.check_queue("switch.pfc.queues", queue, reading);
+            }
             for (key, size) in sizes(self) {
                 match size {
                     Buffer::PerPort(_) => {

@@ -376,8 +376,8 @@ impl Inspect for BackpressureSwitch {
         holds
     }
 
-    fn violations(&self, drops: u64) -> Vec<String> {
-        let mut violations = self.switch.violations(drops);
+    fn violations(&self) -> Vec<String> {
+        let mut violations = self.switch.violations();
         let known: u64 = self.hops.iter().map(|hop| hop.flows.packets()).sum();
         if known != self.held_data() {
             violations.push(format!("holds {} data packets, {known} by its flows", self.held_data()));
