@@ -130,6 +130,28 @@ def test_a_library_that_a_plugin_links_is_part_of_its_identity(tmp_path: Path) -
     assert _identity.of_library(alone) == _identity.digest(alone.read_bytes())
 
 
+def test_a_file_that_a_list_beside_a_library_names_is_part_of_its_identity(tmp_path: Path) -> None:
+    plugin = compiled(EXAMPLE, tmp_path, "")
+    alone = _identity.of_library(plugin)
+    (tmp_path / "weights.bin").write_bytes(b"1")
+    assert _identity.of_library(plugin) == alone
+    names = tmp_path / f"{plugin.name}.files"
+    names.write_text("# What it reads.\n\nweights.bin\n")
+    (tmp_path / "s.toml").write_text(SCENARIO.replace("ALGORITHM", "target-in-c"))
+    command, words = Incast(tmp_path), ("run", "s.toml", "--plugin", plugin)
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "reused" in command(*words).stderr
+    (tmp_path / "weights.bin").write_bytes(b"2")
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "reused" not in done.stderr
+    names.write_text("weights.bin\nbias.bin\n")
+    done = command(*words)
+    assert done.returncode != 0
+    assert f"{plugin.name}.files:2: there is no file bias.bin" in done.stderr, done.stderr
+
+
 def test_it_works_on_the_command_line(libraries: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(SCENARIO.replace("ALGORITHM", "oscar"))

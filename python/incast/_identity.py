@@ -2,7 +2,7 @@
 
 A class in Python depends on its own file, on the modules that this file imports from its folder or package,
 on theirs in turn, and on the files that it declares. A shared library depends on the libraries that it links,
-except the system's.
+except the system's, and on the files that a list beside it names.
 """
 
 from __future__ import annotations
@@ -55,8 +55,25 @@ def of_library(file: Path) -> str:
 
     Raises:
         OSError: When it cannot be read.
+        ValueError: When a file that its list names cannot be read.
     """
-    return _together(file.read_bytes(), _linked(file), file.parent)
+    return _together(file.read_bytes(), [*_linked(file), *_listed(file)], file.parent)
+
+
+def _listed(library: Path) -> list[Path]:
+    """The files that a list beside a library names (``mine.so.files``), one on a line."""
+    file = library.with_name(f"{library.name}.files")
+    if not file.exists():
+        return []
+    paths = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not (name := line.strip()) or name.startswith("#"):
+            continue
+        path = library.parent / name
+        if not path.is_file():
+            raise ValueError(f"{file}:{number}: there is no file {name} in the folder of the library")
+        paths.append(path)
+    return paths
 
 
 def _together(code: bytes, others: Sequence[Path], folder: Path) -> str:

@@ -191,7 +191,8 @@ def load_plugin(path: str | os.PathLike[str]) -> list[str]:
     A Python file is run; it can import modules of its folder. If it does not call :func:`register`, its
     subclasses of :class:`CongestionControl` are registered, each under its own name (``MyRule``:
     ``my-rule``). A shared library (``.so``) has what ``incast_cc.h`` describes as ``incast_plugin``: an
-    algorithm in C, or in any language that makes one.
+    algorithm in C, or in any language that makes one. Files that it reads, such as weights, belong to
+    its identity if a list beside it (``mine.so.files``) names them, one on a line.
 
     Args:
         path: The file.
