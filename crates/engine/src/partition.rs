@@ -21,6 +21,13 @@ struct Agenda<N> {
     events: BinaryHeap<Reverse<Event>>,
 }
 
+impl<N> Agenda<N> {
+    /// The time of its next event. (ps)
+    fn next(&self) -> u64 {
+        self.events.peek().map_or(u64::MAX, |event| event.0.time())
+    }
+}
+
 /// Nodes that are processed together because the links between them are short; most hold one.
 #[derive(Debug)]
 struct Unit {
@@ -172,22 +179,22 @@ impl<N> Partition<N> {
         let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
         for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
             let first = agendas.len() as u32;
-            let mut times = Vec::with_capacity(nodes.len());
             for (node, links) in nodes {
                 let base = fabric.links.len() as u32;
                 fabric.inboxes.push(Inbox { base, unit: number as u32, active: Vec::new() });
                 fabric.rings.extend(links.iter().map(|_| Ring::default()));
                 fabric.links.extend(links);
                 let events: BinaryHeap<_> = node.first_events(model).into_iter().map(Reverse).collect();
-                times.push(events.peek().map_or(u64::MAX, |e| e.0.time()));
                 if node.takes_samples() {
                     sampled.push(agendas.len() as u32);
                 }
                 agendas.push(Agenda { node, events });
             }
-            let ready = Ready::new(&times);
-            earliest.push(ready.earliest());
-            let inside = (times.len() > 1).then_some(Inside { lookahead, ready });
+            let times = agendas[first as usize..].iter().map(Agenda::next);
+            earliest.push(times.clone().min().unwrap_or(u64::MAX));
+            // Most units hold one node, and memory for each of them would be asked for in vain.
+            let inside = (times.len() > 1)
+                .then(|| Inside { lookahead, ready: Ready::new(&times.collect::<Vec<_>>()) });
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
