@@ -235,8 +235,7 @@ class HpccFileTopology(Section):
 
     Attributes:
         file: The file.
-        ignore_loss: Treat links that lose packets at random as lossless. Without it such a file is
-            refused. Default: False.
+        ignore_loss: Treat links that lose packets at random as lossless. Default: False.
         types: Rate and delay of each type of links, for files that name types (OSCAR's artifact).
             Default: [].
     """
@@ -1315,7 +1314,7 @@ class Impairments(Section):
         errors: Links that corrupt packets: each entry has a ``bit_error_rate`` or a
             ``packet_error_rate``, the ends of the links in ``between`` (by default every link) with
             ``number``, and the mean length of a ``burst``. Of several entries that name a link the last
-            one holds. Default: [].
+            one holds, before what the topology says. Default: [].
         host_detection: Time until hosts notice it: for their own links, and for their choice among
             several. Default: 0ps.
         switch_detection: Time until switches notice that a link has failed or returned. Until then they

@@ -11,6 +11,7 @@ use incast_lab::formats::hpcc_flows::{Extra, HpccFlows};
 use incast_lab::formats::hpcc_topology::{Header, HpccTopology, Speed};
 use incast_lab::formats::{convert, describe, hpcc_fct};
 use incast_lab::run::{RunOptions, RunResult};
+use incast_sim::describe::impairments::{ErrorRate, Share};
 use incast_units::{Bytes, Rate, Time};
 
 /// Four hosts, two switches, two links between them.
@@ -62,7 +63,7 @@ fn every_header_is_read() {
     assert_eq!(plain.links.len(), 6);
     assert_eq!(plain.lines_behind, 1);
     for link in &plain.links[..4] {
-        assert_eq!(link.speed, Speed::Given(Rate::from_gbps(100), Time::from_us(1), false));
+        assert_eq!(link.speed, Speed::Given(Rate::from_gbps(100), Time::from_us(1), Share::ZERO));
     }
     // ns3-datacenter: a fourth number, rates as bare numbers; the same with two rates behind.
     let links = "0 4 25000000000.0 1us 0\n1 4 25000000000 1us 0\n2 5 25Gb/s 1us 0\n3 5 3125000000Bps 1us 0\n4 5 0.1Tbps 5us 0\n";
@@ -70,9 +71,12 @@ fn every_header_is_read() {
         let datacenter = topology(&format!("{header}\n4 5\n{links}"));
         assert_eq!(datacenter.header, Header::Datacenter);
         for link in &datacenter.links[..4] {
-            assert_eq!(link.speed, Speed::Given(Rate::from_gbps(25), Time::from_us(1), false));
+            assert_eq!(link.speed, Speed::Given(Rate::from_gbps(25), Time::from_us(1), Share::ZERO));
         }
-        assert_eq!(datacenter.links[4].speed, Speed::Given(Rate::from_gbps(100), Time::from_us(5), false));
+        assert_eq!(
+            datacenter.links[4].speed,
+            Speed::Given(Rate::from_gbps(100), Time::from_us(5), Share::ZERO)
+        );
     }
     // SimAI: four GPUs in two servers with an NVSwitch each, and a switch; ids on one line or on two.
     let links = "0 4 2880Gbps 0.000025ms 0\n1 4 2880Gbps 0.000025ms 0\n2 5 2880Gbps 0.000025ms 0\n\
@@ -372,6 +376,37 @@ fn bad_files_get_good_messages() {
 }
 
 /// Bad files in scenarios: the message also gives the place where the file is named.
+/// As in HPCC's simulator: a share of the packets, whatever their size, in each direction. By the binomial distribution
+/// 100 of 10,000 packets are lost on the second link, and 10 more or less are a standard deviation.
+#[test]
+fn links_lose_the_share_of_packets_that_the_file_says() {
+    let scratch = Scratch::new("formats-loss");
+    scratch.write("net.txt", TOPOLOGY.replace("0.000000", "0.01"));
+    let read = |topology: &str, more: &str| {
+        let text = format!(
+            "topology = {{ kind = \"hpcc-file\", file = \"net.txt\"{topology} }}\ncc = {{ algorithm = \"constant\" }}\n\
+             switch = {{ buffer = \"unlimited\" }}\ntransport = {{ recovery = \"selective\" }}\n{more}\n\
+             [[traffic]]\nkind = \"flows\"\nfrom = \"h1\"\nto = \"h0\"\nsize = \"10MB\"\n"
+        );
+        Scenario::from_toml(&text, &scratch.0.join("s.toml").display().to_string(), &[]).unwrap()
+    };
+    let rates = |scenario: &Scenario| -> Vec<(u32, ErrorRate)> {
+        let errors = scenario.build().unwrap().simulation.impairments.errors;
+        errors.into_iter().map(|errors| (errors.link, errors.rate)).collect()
+    };
+    let percent = ErrorRate::Packet(Share::of_attos(10_000_000_000_000_000));
+    let lossy = read("", "");
+    assert_eq!(rates(&lossy), [(1, percent)]);
+    assert_eq!(rates(&read("", "impairments = { clock_drift = \"1ppm\" }")), [(1, percent)]);
+    let own = "impairments = { errors = [{ between = [\"h1\", \"s4\"], bit_error_rate = 1e-9 }] }";
+    assert_eq!(rates(&read("", own)), [(1, ErrorRate::Bit(Share::of_attos(1_000_000_000)))]);
+    assert_eq!(rates(&read(", ignore_loss = true", "")), []);
+    let corrupted = |scenario: &Scenario| go(scenario, None).info.outcome.unwrap().packets_corrupted;
+    let lost = corrupted(&lossy);
+    assert!((60..=140).contains(&lost), "{lost}");
+    assert_eq!(corrupted(&read(", ignore_loss = true", "")), 0);
+}
+
 #[test]
 fn bad_files_in_scenarios_say_who_names_them() {
     let scratch = Scratch::new("formats-bad");
@@ -386,7 +421,7 @@ fn bad_files_in_scenarios_say_who_names_them() {
     };
     let cases = [
         read(TOPOLOGY, &FLOWS.replace("450000", "450KB")),
-        read(&TOPOLOGY.replace("0.000000", "0.01"), FLOWS),
+        read(&TOPOLOGY.replace("0.000000", "1.01"), FLOWS),
         read(TOPOLOGY, &FLOWS.replace("1 3 3", "1 77 3")),
         read(TOPOLOGY, &FLOWS.replace("1 3 3", "5 3 3")),
         read("5 2 3\n3 4\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 4 1Gbps 1us 0\n", "1\n0 1 3 100 1 1"),

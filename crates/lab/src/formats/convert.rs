@@ -282,8 +282,7 @@ impl Text {
         self.line("\n[topology]\nkind = \"hpcc-file\"");
         self.file(path);
         if topology.lossy().is_some() {
-            self.line("# The file has links that lose packets; Incast treats them as lossless.");
-            self.line("ignore_loss = true");
+            self.line("# The file has links that lose packets; with ignore_loss = true they lose none.");
         }
         let mut types: Vec<&str> = Vec::new();
         for link in &topology.links {

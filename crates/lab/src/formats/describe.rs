@@ -171,7 +171,7 @@ fn of_topology(topology: &HpccTopology) -> Description {
     let mut notes = topology.notes();
     if let Some(link) = topology.lossy() {
         notes.push(format!(
-            "links that lose packets at random (the first on line {}): a scenario must say ignore_loss = true",
+            "links that lose packets at random (the first on line {}); with ignore_loss = true they lose none",
             link.line
         ));
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use incast_sim::Network;
+use incast_sim::describe::impairments::{ErrorRate, LinkErrors, Share};
 use incast_sim::describe::network::NodeId;
 use incast_units::{Rate, Time};
 
@@ -37,8 +38,8 @@ impl Header {
 /// Rate and delay of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// Rate, one-way delay, and whether it loses packets at random.
-    Given(Rate, Time, bool),
+    /// Rate, one-way delay, and the share of the packets that it loses at random in each direction.
+    Given(Rate, Time, Share),
     /// A type that is defined elsewhere (OSCAR's artifact).
     Type(String),
 }
@@ -287,10 +288,22 @@ impl HpccTopology {
         }
     }
 
-    /// Whether a link loses packets at random.
+    /// Returns the first link that loses packets at random, if one does.
     #[must_use]
     pub fn lossy(&self) -> Option<&HpccLink> {
-        self.links.iter().find(|link| matches!(link.speed, Speed::Given(_, _, true)))
+        let first = self.errors().next()?.link;
+        self.links.get(first as usize)
+    }
+
+    /// Returns the errors of the links that lose packets at random, by their numbers in the [`network`](Self::network).
+    pub fn errors(&self) -> impl Iterator<Item = LinkErrors> {
+        let errors = |(link, of): (u32, &HpccLink)| match of.speed {
+            Speed::Given(.., share) if share != Share::ZERO => {
+                Some(LinkErrors { link, rate: ErrorRate::Packet(share), burst: None })
+            }
+            _ => None,
+        };
+        (0..).zip(&self.links).filter_map(errors)
     }
 
     /// The network, with hosts named `h` and switches named `s` and their numbers. `types` gives rate
@@ -381,8 +394,7 @@ fn link(fields: &[Field<'_>], nodes: u64) -> Result<HpccLink, Problem> {
     let (ends, speed) = match fields {
         [a, b, rate, delay, error] => {
             let ends = [end(a, "src")?, end(b, "dst")?];
-            let lossy = error.decimal("error_rate", 18).map_err(|problem| problem.with_hint(FORM))? > 0;
-            (ends, Speed::Given(self::rate(rate)?, self::delay(delay)?, lossy))
+            (ends, Speed::Given(self::rate(rate)?, self::delay(delay)?, error_rate(error)?))
         }
         [a, b, kind] => ([end(a, "src")?, end(b, "dst")?], Speed::Type(kind.text.to_owned())),
         _ => {
@@ -391,6 +403,16 @@ fn link(fields: &[Field<'_>], nodes: u64) -> Result<HpccLink, Problem> {
         }
     };
     Ok(HpccLink { ends, speed, line: first.line })
+}
+
+/// A share of packets, to the nearest of its 18 decimals.
+fn error_rate(field: &Field<'_>) -> Result<Share, Problem> {
+    let wrong = |problem: Problem| problem.with_hint(FORM);
+    let share = Share::of_attos(field.decimal("error_rate", 18).map_err(wrong)? as i64);
+    if share > Share::ONE {
+        return Err(wrong(field.wrong("error_rate", "is a share of the packets, at most 1")));
+    }
+    Ok(share)
 }
 
 /// A number and a unit, as the units of ns-3 are written.

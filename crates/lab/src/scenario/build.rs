@@ -62,7 +62,8 @@ impl Scenario {
         let (until, stall_after, clock) = run::settings(&root.run, &scope.sections);
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
-        let (impairments, detection) = impairments::settings(root.impairments.as_ref(), fabric, &mut reading);
+        let (impairments, detection) =
+            impairments::settings(&scope.sections, root.impairments.as_ref(), fabric, &mut reading);
         network.detection = detection;
         let simulation = Simulation {
             network,

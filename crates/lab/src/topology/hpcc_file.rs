@@ -1,6 +1,7 @@
 //! The network of a `topology.txt`.
 
 use incast_sim::Network;
+use incast_sim::describe::impairments::LinkErrors;
 use incast_units::{Rate, Time};
 
 use super::Fabric;
@@ -20,7 +21,7 @@ section! {
         file: Foreign<HpccTopology>,
         /// Rate and delay of each type of links, for files that name types (OSCAR's artifact).
         types: Vec<LinkType> = Vec::new(),
-        /// Treat links that lose packets at random as lossless. Without it such a file is refused.
+        /// Treat links that lose packets at random as lossless.
         ignore_loss: bool = false,
     }
 }
@@ -38,19 +39,16 @@ section! {
 }
 
 impl HpccFile {
+    /// The errors of its links.
+    pub(super) fn errors(&self) -> Vec<LinkErrors> {
+        if self.ignore_loss { Vec::new() } else { self.file.content().errors().collect() }
+    }
+
     pub(super) fn build(&self) -> Result<Network, Vec<Problem>> {
         let (topology, path) = (self.file.content(), self.file.path());
         let mut faults = Vec::new();
-        match topology.lossy() {
-            Some(link) if !self.ignore_loss => {
-                let message = "the link loses packets at random, which Incast does not simulate; ignore_loss = \
-                               true treats it as lossless";
-                faults.push(fault("file", message).in_file(path).on_line(link.line));
-            }
-            None if self.ignore_loss => {
-                faults.push(fault("ignore_loss", "has no effect: no link of the file loses packets"));
-            }
-            _ => {}
+        if self.ignore_loss && topology.lossy().is_none() {
+            faults.push(fault("ignore_loss", "has no effect: no link of the file loses packets"));
         }
         for (i, kind) in self.types.iter().enumerate() {
             let used = topology

@@ -17,6 +17,8 @@ pub(crate) mod rail_optimized;
 pub(crate) mod rotor;
 pub(crate) mod star;
 
+use incast_sim::describe::impairments::LinkErrors;
+
 use crate::grammar::section::kinds;
 use crate::problem::Problem;
 pub use fabric::{Fabric, Tier};
@@ -67,6 +69,11 @@ impl Topology {
             Self::HtsimFile(topology) => topology.build(),
         };
         Ok(Fabric::new(network))
+    }
+
+    /// Returns the errors of links that it has by itself.
+    pub(crate) fn errors(&self) -> Vec<LinkErrors> {
+        if let Self::HpccFile(topology) = self { topology.errors() } else { Vec::new() }
     }
 }
 

@@ -98,7 +98,7 @@ section! {
         base_rtt_error: Share = Share::ZERO; Bound::Ratio(-Fixed::ratio(99, 100), Fixed::whole(8)),
         /// Links that corrupt packets: each entry has a `bit_error_rate` or a `packet_error_rate`, the ends of the links in
         /// `between` (by default every link) with `number`, and the mean length of a `burst`. Of several entries that
-        /// name a link the last one holds.
+        /// name a link the last one holds, before what the topology says.
         errors: Vec<Errors> = Vec::new(),
         /// Time until switches notice that a link has failed or returned. Until then they send into a dead link, and
         /// their routes are those from before.
@@ -162,9 +162,15 @@ impl Errors {
     }
 }
 
-/// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them.
-fn errors(blocks: &[Errors], fabric: &Fabric, reading: &mut Reading) -> Vec<LinkErrors> {
-    let mut found: BTreeMap<u32, LinkErrors> = BTreeMap::new();
+/// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them. Those of the
+/// topology come first.
+fn errors(
+    own: Vec<LinkErrors>,
+    blocks: &[Errors],
+    fabric: &Fabric,
+    reading: &mut Reading,
+) -> Vec<LinkErrors> {
+    let mut found: BTreeMap<u32, LinkErrors> = own.into_iter().map(|errors| (errors.link, errors)).collect();
     for (block, errors) in blocks.iter().enumerate() {
         match (errors.rate(), errors.links(fabric)) {
             (Ok(rate), Ok(links)) => {
@@ -206,7 +212,7 @@ impl Effect for Impairments {
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         if let Some(fabric) = scope.fabric {
-            errors(&self.errors, fabric, reading);
+            errors(Vec::new(), &self.errors, fabric, reading);
         }
         let reads_one_way = scope.algorithms.iter().any(|cc| cc.signals().contains(Signals::ONE_WAY_DELAY));
         if self.clock_offset > Time::ZERO && !reads_one_way && !scope.algorithms.is_empty() {
@@ -220,11 +226,15 @@ impl Effect for Impairments {
 
 /// Returns what is not ideal in the simulation, and the delay until failures are noticed.
 pub(crate) fn settings(
+    sections: &Sections<'_>,
     section: Option<&Impairments>,
     fabric: &Fabric,
     reading: &mut Reading,
 ) -> (described::Impairments, Detection) {
-    let Some(section) = section else { return Default::default() };
+    let own = sections.topology.errors();
+    let Some(section) = section else {
+        return (described::Impairments { errors: own, ..Default::default() }, Detection::default());
+    };
     let Impairments {
         timestamp_noise,
         timestamp_noise_kind,
@@ -241,7 +251,7 @@ pub(crate) fn settings(
         clock_offset: *clock_offset,
         clock_drift: *clock_drift,
         base_rtt_error: *base_rtt_error,
-        errors: errors(blocks, fabric, reading),
+        errors: errors(own, blocks, fabric, reading),
     };
     (impairments, Detection { switches: *switch_detection, hosts: *host_detection })
 }
