@@ -4,11 +4,12 @@
 mod common;
 
 use common::*;
+use incast_cc::params::Value;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::switch::Buffer;
 use incast_sim::record::End;
 use incast_sim::{Network, Simulation};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 /// Cables of an idle third host; none, and several that make windows shorter.
 const CABLES: [Option<Time>; 4] =
@@ -81,6 +82,24 @@ fn a_run_that_is_given_up_ends_then() {
         assert!(matches!(outcome.end, End::Stalled(_)), "{:?}", outcome.end);
         assert_eq!((outcome.now, outcome.sent, outcome.dropped), (us(191_007), 8, 8), "{cable:?}");
     }
+}
+
+#[test]
+fn a_slow_flow_has_not_stalled_between_its_packets() {
+    // A packet of 1054 B at 4 kbps every 2.108 s, more than twice as long as a run waits for progress. The last of three
+    // leaves after 4.216 s, and is answered after four links of 1 us, twice 84.32 ns and twice 5.12 ns.
+    let mut sim = simulation(star(2, gbps(100), us(1)), vec![], vec![flow(0, 1, 3_000, us(0))]);
+    sim.algorithms = vec![algorithm("constant", &[("rate", Value::Rate(Rate::from_bps(4_000)))]).into()];
+    (sim.stall_after, sim.transport.rto) = (Time::from_s(1), us(500));
+    let (outcome, kept) = run_everywhere(&sim);
+    assert_eq!(outcome.end, End::Finished);
+    assert_eq!(kept.flows[0].finish, Time::from_ms(4_216) + Time::from_ps(4_178_880));
+    // Nothing fits into the buffer: after the timeout the flow waits for a repair, which has a second from when its rate
+    // permits it.
+    sim.switch.buffer = Buffer::PerPort(Bytes::new(1000));
+    let (outcome, _) = run_everywhere(&sim);
+    assert!(matches!(outcome.end, End::Stalled(_)), "{:?}", outcome.end);
+    assert_eq!(outcome.now, Time::from_ms(3_108));
 }
 
 #[test]

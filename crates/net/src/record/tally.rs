@@ -51,7 +51,8 @@ pub struct Counts {
     pub flows_left_out: u64,
     /// Operations that are left out.
     pub operations_left_out: u64,
-    /// Time at which a flow last started or a receiver last received something new. (ps)
+    /// Time at which a flow last started or a receiver last received something new, or until which a sender waits for the
+    /// time of its next packet at its rate. (ps)
     pub progress: u64,
     /// Time at which the last flow was done, or the last operation ended or was left out. (ps)
     pub last_finish: u64,

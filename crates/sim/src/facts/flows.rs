@@ -98,6 +98,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) transport: Transport,
     pub(crate) balancing: balancing::Settings,
     pub(crate) seed: u64,
+    /// A sender that waits longer than this for the time of its next packet at its rate has not stalled. (ps)
+    pub(crate) long_wait: u64,
     pub(crate) fabric: Fabric,
     /// Clocks and stamps of hosts; `None` if they are exact.
     pub(crate) stamps: Option<Box<Stamps>>,
@@ -157,6 +159,8 @@ impl<'a> FlowFacts<'a> {
             algorithms,
             balancing: simulation.balancing,
             seed: simulation.seed,
+            // Packets of a shorter distance arrive often enough by themselves.
+            long_wait: simulation.stall_after.ps() / 2,
             fabric,
             stamps: Stamps::new(simulation),
             ending: Ending::default(),

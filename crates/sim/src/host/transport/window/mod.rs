@@ -88,7 +88,7 @@ impl Window {
             sender.state = State::Ready;
             nic.push(sender.queue, place);
         } else {
-            sender.pace(place, cx.effects);
+            sender.pace(now, place, cx.facts, cx.effects);
         }
     }
 
@@ -293,7 +293,7 @@ impl Transport for Window {
         }
         if sender.next_at > now {
             // Its rate has fallen since it became ready.
-            sender.pace(source, cx.effects);
+            sender.pace(now, source, cx.facts, cx.effects);
             return None;
         }
         let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
@@ -308,7 +308,7 @@ impl Transport for Window {
             if sender.next_at <= done {
                 cx.nics[usize::from(sender.port)].request_departure(cx.effects);
             } else {
-                sender.pace(source, cx.effects);
+                sender.pace(done, source, cx.facts, cx.effects);
             }
         }
     }

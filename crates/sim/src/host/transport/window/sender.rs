@@ -496,11 +496,16 @@ impl Sender {
     }
 
     /// Waits for the time of the next packet.
-    pub(super) fn pace<E: Effects>(&mut self, place: u32, effects: &mut E) {
+    pub(super) fn pace<E: Effects>(&mut self, now: u64, place: u32, facts: &FlowFacts, effects: &mut E) {
         self.state = State::Paced;
         if self.next_at < self.paced_at {
             self.paced_at = self.next_at;
             effects.schedule(Event::new(self.next_at, rank::PACED, place));
+            if self.next_at - now > facts.long_wait && self.backoff == 0 {
+                // It waits for its own clock, and not for a loss to be repaired: nothing has stalled before that.
+                let counts = &mut effects.tally().counts;
+                counts.progress = counts.progress.max(self.next_at);
+            }
         }
     }
 
