@@ -240,8 +240,8 @@ fn run_beside(
     let others = [not_started.len() as u64, uncounted];
     let ending = OutcomeInfo::new(&simulation, &outcome, left_out, others, wall_s);
     info.outcome = Some(OutcomeInfo { packets_resent: Some(resent), ..ending });
-    let said =
-        verdicts(&Ended { simulation: &simulation, outcome: &outcome, output: &output, loads: &loads });
+    let ended = Ended { simulation: &simulation, outcome: &outcome, output: &output, loads: &loads, resent };
+    let said = verdicts(&ended);
     info.warnings.extend(said.iter().map(Warning::from));
     info.summary = Some(Summary { loads, ..output.summary(&options.classes)? });
     let (tables, info) = output.complete(info, outcome.fingerprint)?;

@@ -423,6 +423,31 @@ fn windows_that_held_acknowledgements_keep_waiting_are_said() {
     assert!(warnings(", recovery = \"selective\"").is_empty());
 }
 
+/// Two hosts fill four links of 25 Gbps between them, and nothing is lost: a packet that is sent again was overtaken.
+#[test]
+fn packets_that_are_sent_again_without_a_loss_are_said() {
+    let warnings = |delay: &str| -> Vec<String> {
+        let scenario = read(&format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 4, hosts = 2, rate = \"100Gbps\", \
+             delay = \"1us\", fabric_rate = \"25Gbps\" }}\nswitch = {{ buffer = \"unlimited\" }}\n\
+             balancing = {{ policy = \"ops-rounds\" }}\ncc = {{ algorithm = \"constant\" }}\n\
+             transport = {{ recovery = \"selective\", repair = \"lazy\"{delay} }}\n\
+             [[traffic]]\nkind = \"ring-allreduce\"\nhosts = [\"h0\", \"h2\"]\nsize = \"10MB\"\n"
+        ));
+        let ran = common::go("again", "", &scenario.build().unwrap(), &RunOptions::default());
+        let outcome = ran.info.outcome.as_ref().unwrap();
+        assert_eq!(outcome.packets_dropped + outcome.packets_lost, 0);
+        let needless = outcome.packets_sent - 20_000;
+        assert_eq!(outcome.packets_resent, Some(needless));
+        assert_eq!(needless > 2_000, delay.is_empty());
+        ran.info.warnings.iter().map(|warning| warning.problem.clone()).collect()
+    };
+    let [warning] = warnings("").try_into().unwrap();
+    assert!(warning.contains("packets were sent again although they were not lost"), "{warning}");
+    // Longer than the whole transfer takes.
+    assert!(warnings(", repair_delay = \"2ms\"").is_empty());
+}
+
 #[test]
 fn overload_is_said_with_its_number() {
     let warnings =

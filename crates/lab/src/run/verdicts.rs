@@ -2,6 +2,7 @@
 //! list of the result.
 
 use incast_sim::Simulation;
+use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::Outcome;
 
 use super::recorder::Output;
@@ -18,13 +19,15 @@ pub(super) struct Ended<'a> {
     pub(super) output: &'a Output,
     /// The measured loads of its traffic blocks.
     pub(super) loads: &'a [Load],
+    /// Data packets that were sent again.
+    pub(super) resent: u64,
 }
 
 /// A verdict: the things to say, if there are any.
 type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops, held_up_windows];
+const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops, held_up_windows, needless_repairs];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -98,4 +101,31 @@ fn held_up_windows(ended: &Ended<'_>) -> Vec<Problem> {
         )
     };
     (held_up >= least && held_up * one_in >= delivered).then(problem).into_iter().collect()
+}
+
+/// Packets that were sent again without a loss decide from this share of all that were sent on, one in ten, and from this
+/// number on.
+const NEEDLESS: (u64, u64) = (10, 100);
+
+/// A receiver that keeps what arrives out of order needs no packet twice. Where packets overtake each other by more than
+/// the loss recovery waits for, what it sends again is load of its own making.
+fn needless_repairs(ended: &Ended<'_>) -> Vec<Problem> {
+    let Outcome { sent, dropped, lost, trimmed, .. } = *ended.outcome;
+    let transport = &ended.simulation.transport;
+    let keeps = transport.kind == Kind::Window && transport.recovery == Recovery::Selective;
+    let needless = ended.resent.saturating_sub(dropped + lost + trimmed);
+    let (one_in, least) = NEEDLESS;
+    let problem = || {
+        let percent = needless * 100 / sent.max(1);
+        Problem::new(format!(
+            "{percent} % of {sent} packets were sent again although they were not lost: others overtook them, or their \
+             acknowledgements came too late"
+        ))
+        .about("transport.repair")
+        .with_hint(
+            "transport.repair = \"lazy\" with a repair_delay above the difference between the queues of two paths takes \
+             fewer for lost",
+        )
+    };
+    (keeps && needless >= least && needless * one_in >= sent).then(problem).into_iter().collect()
 }
