@@ -236,6 +236,28 @@ fn loops_start_no_flow_from_a_time_on() {
     assert_eq!((info.operations, info.operations_ended), (4, 0));
 }
 
+/// 16 hosts with 65,536 loops each could start 20 million flows in a second. Their operations would take 3 GB: they are
+/// counted before they are made.
+#[cfg(target_os = "linux")]
+#[test]
+fn loops_with_too_many_flows_are_refused_before_they_are_made() {
+    let megabytes = |key: &str| -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1000
+    };
+    let text = "topology = { kind = \"star\", hosts = 16, rate = \"100Gbps\", delay = \"1us\" }\n\
+                cc = { algorithm = \"constant\" }\n[[traffic]]\nkind = \"closed-loop\"\nsizes = \"1KB\"\n\
+                parallel = 65536\nuntil = \"1s\"\n";
+    let scenario = Scenario::from_toml(text, "loops.toml", &[]).unwrap();
+    let before = megabytes("VmRSS");
+    let problem = scenario.build().unwrap_err().to_string();
+    let expected = "until: makes 20000001 flows; at most 20000000 are possible";
+    assert!(problem.contains(expected), "{problem}");
+    let most = megabytes("VmHWM");
+    assert!(most < before + 500, "{before} MB before, {most} MB at most");
+}
+
 #[test]
 fn results_on_disk_have_the_tables() {
     let folder = std::env::temp_dir().join(format!("incast-work-{}", std::process::id()));
