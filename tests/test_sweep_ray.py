@@ -31,6 +31,7 @@ def test_a_cluster_that_is_not_there_is_explained(incast: Incast, scenario: Path
     done = incast("sweep", scenario, "--on", "ray://127.0.0.1:9")
     assert done.returncode == 1
     assert done.stderr.startswith("incast: no Ray cluster at ray://127.0.0.1:9: ")
+    assert "RAY_AUTH_TOKEN" in done.stderr
     assert "Traceback" not in done.stderr
 
 

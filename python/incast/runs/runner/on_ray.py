@@ -20,6 +20,12 @@ from incast.errors import PluginError, ResultError, ScenarioError
 from incast.runs import store
 from incast.runs.runner.executor import Done, Task, Watch, execute
 
+_TOKENS = (
+    "\n    help: a cluster that asks for tokens does not answer without one: set RAY_AUTH_MODE=token, and "
+    "RAY_AUTH_TOKEN to its token"
+)
+"""Advice for a client without a token, whose connection only times out."""
+
 
 class Ray:
     """Makes runs as tasks of a Ray cluster, one core each.
@@ -54,7 +60,8 @@ class Ray:
                     warnings.simplefilter("ignore")
                     ray.init(address=address, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
-                raise ResultError(f"no Ray cluster at {where}: {error}") from None
+                hint = "" if where == "ray" or os.environ.get("RAY_AUTH_MODE") else _TOKENS
+                raise ResultError(f"no Ray cluster at {where}: {error}{hint}") from None
         self._jobs = jobs or max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
     @property
