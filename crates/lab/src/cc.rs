@@ -88,7 +88,7 @@ impl Cc {
         self.parameters().map(|params| params.info().family)
     }
 
-    /// Whether a flow that starts on this path has a window; that of a plugin is unknown.
+    /// Whether a flow that starts on this path has a window. A plugin's is not known.
     pub(crate) fn has_window(&self, path: &Path) -> bool {
         let window =
             |params: AnyParams| Algorithm::from(params).controllers().start(path, Time::ZERO).1.window;

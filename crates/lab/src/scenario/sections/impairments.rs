@@ -162,8 +162,8 @@ impl Errors {
     }
 }
 
-/// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them. Those of the
-/// topology come first.
+/// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them. The
+/// topology's own come first.
 fn errors(
     own: Vec<LinkErrors>,
     blocks: &[Errors],

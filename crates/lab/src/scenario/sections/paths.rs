@@ -149,7 +149,7 @@ impl Longest {
         Some(Problem::new(message).with_hint(hint))
     }
 
-    /// Returns what is wrong with acknowledgements that receivers hold, where so many flows of an algorithm with a window
+    /// Returns what is wrong with acknowledgements that receivers hold, if this number of flows of an algorithm with a window
     /// share this path.
     pub(super) fn held(
         &self,
