@@ -1177,14 +1177,17 @@ class FileRequests(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
             server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        duration: Duration of the requests.
+        duration: Duration of the measured window, after the warm-up.
         from_: Hosts that can send. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         requests: Number of requests of each host.
         responders: Number of hosts that send a part of a file. (PowerTCP artifact). Default: 5.
         start: Start of the requests. Default: 0ps.
+        tail: Whether requests still arrive after ``duration``, without counting, until the flows that
+            count are done. Default: True.
         to: Hosts that ask. Default: all.
+        warmup: Time from the start of the requests until they count. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "file-requests"
@@ -1200,7 +1203,9 @@ class FileRequests(Section):
     requests: int | None = None
     responders: int | None = None
     start: str | Time | None = None
+    tail: bool | None = None
     to: str | Sequence[str] | None = None
+    warmup: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,9 @@ use incast_lab::Scenario;
 use incast_lab::results::{ResultFolder, TableName};
 use incast_lab::run::{RunOptions, RunResult};
 use incast_lab::scenario::Built;
+use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::What;
+use incast_units::Time;
 
 /// A star of hosts with links of 100 Gbps and 1 us, packets of 1000 B and 54 B of headers, no control.
 fn built(hosts: u32, traffic: &str) -> Built {
@@ -282,7 +284,7 @@ fn results_on_disk_have_the_tables() {
 #[test]
 fn what_has_not_ended_is_in_the_tables() {
     let mut built = built(3, "kind = \"ring-allreduce\"\nsize = \"1000B\"\npasses = 3");
-    built.simulation.until = incast_units::Time::from_us(4);
+    built.simulation.until = Time::from_us(4);
     let result = go(&built, None);
     let ends = column(&result, TableName::Operations, "end_ps");
     let starts = column(&result, TableName::Operations, "start_ps");
@@ -333,7 +335,7 @@ fn rings_of_gpus_join_servers() {
     assert_eq!(pairs, (0..128).map(|gpu| (gpu, (gpu + 8) % 128)).collect::<Vec<_>>());
     // Every flow has 3,344 packets of 4,054 B, which take 40,540 ps each; the way is six links.
     let bound = 3344 * 40_540 + 5 * 40_540 + 6_000_000 + 6 * 640;
-    assert_eq!(incast_sim::job_bounds(&in_order).unwrap(), [Some(incast_units::Time::from_ps(bound))]);
+    assert_eq!(incast_sim::job_bounds(&in_order).unwrap(), [Some(Time::from_ps(bound))]);
     // Somewhere else: one ring of 16 servers for each GPU, and GPUs keep their place in the server.
     let random = built("random").simulation;
     let next = |host: u32| random.flows.iter().find(|flow| flow.source == host).unwrap().destination;
@@ -385,6 +387,45 @@ fn files_come_from_one_other_rack() {
     assert!(starts.is_sorted() && starts[0] > 0);
 }
 
+/// Twelve hosts ask 100 times in a millisecond each.
+#[test]
+fn files_count_in_a_window_after_a_warm_up() {
+    let built = |more: &str| {
+        let text = format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 1, hosts = 6, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc = {{ algorithm = \"constant\" }}\n[[traffic]]\nkind = \"file-requests\"\nsize = \"1004B\"\nresponders = 4\n\
+             interval = \"10us\"\nstart = \"1us\"\n{more}"
+        );
+        Scenario::from_toml(&text, "w", &[]).unwrap().build().unwrap()
+    };
+    let ms = |from: u64, to: u64| Time::from_us(1 + 1000 * from)..Time::from_us(1 + 1000 * to);
+    let whole = built("duration = \"2ms\"\ntail = false");
+    assert!(whole.simulation.flows.iter().all(|flow| flow.counted && ms(0, 2).contains(&flow.start)));
+    assert_eq!(whole.simulation.flows.len(), 4 * whole.jobs.len());
+    // 2400 are expected in two milliseconds, with a standard deviation of 49; five of them.
+    assert!(whole.jobs.len().abs_diff(2400) < 245, "{}", whole.jobs.len());
+
+    let window = built("warmup = \"1ms\"\nduration = \"1ms\"");
+    let flows = &window.simulation.flows;
+    assert!(flows.iter().all(|flow| flow.counted == ms(1, 2).contains(&flow.start)));
+    // The same requests as without a window, and others after it.
+    let until = |flow: &&Flow| flow.start < ms(1, 2).end;
+    let same = |flow: &Flow| (flow.start, flow.source, flow.destination, flow.size);
+    let before: Vec<_> = flows.iter().filter(until).map(same).collect();
+    assert_eq!(before, whole.simulation.flows.iter().map(same).collect::<Vec<_>>());
+    let counted = flows.iter().filter(|flow| flow.counted).count();
+    assert_eq!(counted, 4 * window.jobs.len());
+    assert_eq!(window.simulation.operations.len(), 2 * counted);
+    let after = flows.len() - before.len();
+    // A tenth of the time before, and 20 times what a part of 251 B needs alone: 4.02 us. Expected are 12 requests in 10 us.
+    assert!(after.abs_diff(4 * 336) < 400, "{after}");
+    let result = go(&window, None);
+    let outcome = result.info.outcome.as_ref().unwrap();
+    assert_eq!((outcome.flows, outcome.flows_finished), (counted as u64, counted as u64));
+    assert!(outcome.flows_uncounted > before.len() as u64 - counted as u64);
+    assert_eq!(column(&result, TableName::Jobs, "start_ps").len(), window.jobs.len());
+}
+
 #[test]
 fn senders_go_on_and_off() {
     let text = "kind = \"on-off\"\nfrom = \"h0-h1\"\nto = \"h2\"\non = \"3us\"\noff = \"7us\"";
@@ -414,7 +455,7 @@ fn flows_are_numbered_as_the_scenario_lists_them() {
     let flows = &built.simulation.flows;
     let sources: Vec<u32> = flows.iter().map(|flow| flow.source).collect();
     assert_eq!(sources, [1, 2, 3, 4, 5, 8, 7, 6]);
-    let served: Vec<(incast_units::Time, u64)> =
+    let served: Vec<(Time, u64)> =
         built.simulation.served().map(|(_, flow)| (flow.start, flow.key)).collect();
     assert!(served.is_sorted() && !built.simulation.order.is_empty());
     // The table has the order of the numbers, although the short flows of the second block finish first.

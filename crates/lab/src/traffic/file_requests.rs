@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
+use super::process::{Keys, Span};
 use super::stream::Stream;
 use super::work::Made;
-use super::{Faults, MAX_GAP, Offered, Reach, Setting, both};
+use super::{Draft, Faults, MAX_GAP, Offered, Reach, Setting, both};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -17,8 +18,9 @@ section! {
     /// File requests: every host of `to` asks at random times for a file, of which hosts of a random other rack send
     /// equal parts at once.
     ///
-    /// The times of each host are a Poisson process, which ends after `requests`, after `duration`, or with the run.
-    /// Each request is a job.
+    /// The times of each host are a Poisson process. Requests count that start in the measured window, from the end of the
+    /// `warmup` on, for `duration`: each of them is a job. Others still arrive after it until those are done. The
+    /// process ends after `requests`, if that is earlier, or with the run.
     pub(crate) struct FileRequests {
         /// Hosts that can send.
         from: Hosts = Hosts::all(),
@@ -34,8 +36,12 @@ section! {
         requests: Option<u64> = None; Bound::Count(1, 65_535),
         /// Start of the requests.
         start: Time = Time::ZERO,
-        /// Duration of the requests.
+        /// Time from the start of the requests until they count.
+        warmup: Time = Time::ZERO,
+        /// Duration of the measured window, after the warm-up.
         duration: Option<Time> = None; Bound::Positive,
+        /// Whether requests still arrive after `duration`, without counting, until the flows that count are done.
+        tail: bool = true,
     }
 }
 
@@ -46,7 +52,47 @@ struct Plan {
     racks: BTreeMap<u32, Vec<u32>>,
     /// Mean gap between two requests of a host in 2^-32 ps.
     gap: u128,
-    end: Time,
+    span: Span,
+}
+
+/// A request: its time, the host that asks and those that send.
+type Request = (Time, u32, Vec<u32>);
+
+/// The requests of one host.
+struct Asking<'a> {
+    host: u32,
+    /// The hosts that can send to it, by their switch.
+    racks: Vec<&'a Vec<u32>>,
+    stream: Stream,
+    /// Time of the next request.
+    next: Time,
+    /// Number of requests before it.
+    made: u64,
+}
+
+impl Asking<'_> {
+    /// Draws the requests before `end`, at most `most` of all. Returns whether there is room for them in `requests`.
+    fn until(
+        &mut self,
+        end: Time,
+        most: u64,
+        plan: &Plan,
+        of: &FileRequests,
+        requests: &mut Vec<Request>,
+    ) -> bool {
+        while self.next < end && self.made < most {
+            let rack = self.racks[self.stream.below(self.racks.len() as u64) as usize];
+            let senders = self.stream.sample(rack.len() as u64, u64::from(of.responders));
+            let senders = senders.into_iter().map(|nth| rack[nth as usize]).collect();
+            requests.push((self.next, self.host, senders));
+            if requests.len() as u64 * u64::from(of.responders) > MAX_FLOWS {
+                return false;
+            }
+            self.made += 1;
+            self.next += self.stream.exponential(plan.gap);
+        }
+        true
+    }
 }
 
 impl FileRequests {
@@ -70,18 +116,12 @@ impl FileRequests {
             let message = format!("{} cannot be divided into {} parts", self.size, self.responders);
             faults.push(fault("size", message));
         }
-        let ends = [self.duration.map(|duration| self.start + duration), setting.until];
-        let end = ends.into_iter().flatten().min().unwrap_or(Time::NEVER);
-        if end == Time::NEVER && self.requests.is_none() {
-            let message = "is missing; without requests, duration and run.until the requests never end";
-            faults.push(fault("duration", message.to_owned()));
-        }
-        if end <= self.start {
-            let message = format!("starts at {}, not before the end of the run ({end})", self.start);
-            faults.push(fault("start", message));
-        }
+        let Self { start, warmup, duration, tail, requests, .. } = *self;
+        let keys =
+            Keys { start, warmup, duration, tail, count: ("requests", requests), run_until: setting.until };
+        let span = keys.span(&mut faults);
         let gap = (u128::from(self.interval.ps()) << 32).min(MAX_GAP);
-        if faults.is_empty() { Ok(Plan { to, racks, gap, end }) } else { Err(faults) }
+        if faults.is_empty() { Ok(Plan { to, racks, gap, span }) } else { Err(faults) }
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
@@ -99,38 +139,59 @@ impl FileRequests {
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
-        let most = usize::from(u16::MAX);
-        let mut requests: Vec<(Time, u32, Vec<u32>)> = Vec::new();
+        let (mut requests, most) = (Vec::new(), self.requests.unwrap_or(MAX_FLOWS));
+        let mut asking: Vec<Asking<'_>> = Vec::new();
         for (place, &host) in (0_u64..).zip(&plan.to) {
             let own = setting.world.fabric.switch_of(host);
-            let racks: Vec<&Vec<u32>> =
-                plan.racks.iter().filter(|(rack, _)| **rack != own).map(|(_, hosts)| hosts).collect();
+            let racks = plan.racks.iter().filter(|(rack, _)| **rack != own).map(|(_, hosts)| hosts).collect();
             let mut stream = Stream::new(seed, name, place);
-            let mut time = self.start;
-            for _ in 0..self.requests.unwrap_or(MAX_FLOWS) {
-                time += stream.exponential(plan.gap);
-                if time >= plan.end || requests.len() > most {
-                    break;
-                }
-                let rack = racks[stream.below(racks.len() as u64) as usize];
-                let senders = stream.sample(rack.len() as u64, u64::from(self.responders));
-                requests.push((time, host, senders.into_iter().map(|nth| rack[nth as usize]).collect()));
-            }
+            let next = self.start + stream.exponential(plan.gap);
+            asking.push(Asking { host, racks, stream, next, made: 0 });
         }
-        if requests.len() > most {
-            let message = format!("makes more than {most} requests, as many as are possible");
-            return Err(vec![fault("interval", message)]);
-        }
+        let mut draw = |end: Time, requests: &mut Vec<Request>| {
+            let fits = asking.iter_mut().all(|one| one.until(end, most, &plan, self, requests));
+            let message = || format!("makes more than {MAX_FLOWS} flows, as many as are possible");
+            if fits { Ok(()) } else { Err(vec![fault("interval", message())]) }
+        };
+        draw(plan.span.until, &mut requests)?;
+        let drafts: Vec<Draft> = requests.iter().flat_map(|request| self.parts(request)).collect();
+        let last = plan.span.last(&drafts, setting);
+        draw(last, &mut requests)?;
         requests.sort_by_key(|(time, host, _)| (*time, *host));
         let mut made = Made::default();
-        let parts = u64::from(self.responders);
-        for (number, (time, host, senders)) in requests.iter().enumerate() {
-            let job = made.job(format!("request{number}"));
-            for (part, sender) in (0..parts).zip(senders) {
-                let bytes = self.size.get() / parts + u64::from(part < self.size.get() % parts);
-                made.transfer(job, [*sender, *host], Bytes::new(bytes), *time);
+        for request in &requests {
+            if !plan.span.counts(request.0) {
+                made.flows.extend(self.parts(request));
+                continue;
+            }
+            if made.jobs.len() == usize::from(u16::MAX) {
+                let message =
+                    format!("makes more than {} requests that count, as many as are possible", u16::MAX);
+                return Err(vec![fault("interval", message)]);
+            }
+            let job = made.job(format!("request{}", made.jobs.len()));
+            for Draft { source, destination, size, start, .. } in self.parts(request) {
+                made.transfer(job, [source, destination], size, start);
             }
         }
-        Ok(made)
+        (0..).zip(&mut made.flows).for_each(|(index, flow)| flow.index = index);
+        let all = plan.span.made(std::mem::take(&mut made.flows), last, None)?;
+        Ok(Made { flows: all.flows, counted: all.counted, ..made })
+    }
+
+    /// The flows of a request.
+    fn parts(&self, (time, host, senders): &Request) -> Vec<Draft> {
+        let parts = u64::from(self.responders);
+        let draft = |(part, &source): (u64, &u32)| Draft {
+            index: 0,
+            source,
+            destination: *host,
+            cards: [None; 2],
+            channel: 0,
+            size: Bytes::new(self.size.get() / parts + u64::from(part < self.size.get() % parts)),
+            start: *time,
+            stop: Time::NEVER,
+        };
+        (0..parts).zip(senders).map(draft).collect()
     }
 }

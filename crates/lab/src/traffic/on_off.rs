@@ -13,7 +13,8 @@ use crate::problem::fault;
 section! {
     /// On and off: every sender sends without end for some time, then nothing for some time, and so on.
     ///
-    /// Each time that it sends is a flow of its own. It ends after `cycles`, after `duration`, or with the run.
+    /// Each time that it sends is a flow of its own, and all of them count. It ends after `cycles`, after `duration`, or
+    /// with the run.
     pub(crate) struct OnOff {
         /// Senders.
         from: Hosts,

@@ -74,6 +74,11 @@ impl Span {
         self.tail.map_or(self.until, |end| end.min(self.until + more).max(self.until))
     }
 
+    /// Whether a flow that starts then counts.
+    pub(super) fn counts(&self, start: Time) -> bool {
+        (self.from..self.counted_until).contains(&start)
+    }
+
     /// Makes what a block makes of `flows`, which arrived until `last`. `load` is its load as a share of a capacity, with
     /// the latter in bit/s, if it has one.
     ///
