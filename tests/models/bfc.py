@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from incast import Scenario
-from models import plain, spreading
+from models import links, plain, spreading, switches
 from models.cases import US, Case, Flow, Link, Shared, lossless_star, sprayed, tiny_packets
 from models.clock import Clock
-from models.plain import Host, Outcome, Packet, Wire, duration
+from models.links import Packet, Wire, duration
+from models.plain import Host, Outcome
 from models.schedulers import DeficitRoundRobin, RoundRobin
 
 MAP_TIMER = 2
@@ -229,7 +230,7 @@ class Port:
         return 1 + self.scheduler.choose(sizes)
 
 
-class BfcSwitch(plain.Switch):
+class BfcSwitch(switches.Switch):
     """A switch that pauses the queues, or flows, from which packets come."""
 
     def __init__(self, clock: Clock, case: BfcCase, name: str, node: int) -> None:
@@ -423,7 +424,7 @@ def played(case: BfcCase, order: list[int]) -> Run:
     for place, flow_number in enumerate(order):
         flow = case.flows[flow_number]
         receiver = kind(hosts[flow.destination], flow, place)
-        clock.at(flow.start, plain.START, place, hosts[flow.source].start, flow, flow_number, receiver)
+        clock.at(flow.start, links.START, place, hosts[flow.source].start, flow, flow_number, receiver)
     clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     nodes: list[BfcHost | BfcSwitch] = [*hosts.values(), *switches.values()]

@@ -14,19 +14,10 @@ from incast import Scenario
 from models import cases
 from models.cases import US, Case, Link, Shared
 from models.clock import Clock
-from models.plain import (
-    ARRIVAL,
-    START,
-    Host,
-    Outcome,
-    Packet,
-    Receiver,
-    SelectiveReceiver,
-    Switch,
-    Wire,
-    duration,
-)
+from models.links import ARRIVAL, START, Packet, Wire, duration
+from models.plain import Host, Outcome, Receiver, SelectiveReceiver
 from models.schedulers import SCHEDULERS, scheduler
+from models.switches import Switch
 
 DAY = -1
 """The begin or end of a day comes before everything else at its instant."""

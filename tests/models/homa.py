@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from incast import Scenario
-from models import plain, spreading, ways
+from models import links, plain, spreading, switches, ways
 from models.cases import US, Case, Flow, Link, Shared, Transport, between, lossy_star, sprayed
 from models.clock import Clock
-from models.plain import START, Outcome, Wire, duration
+from models.links import START, Wire, duration
+from models.plain import Outcome
 
 SENDER_TIMER, RECEIVER_TIMER = START + 1, START + 2
 """Events at a host after starts at the same instant."""
@@ -143,7 +144,7 @@ class Plan:
 
 
 @dataclass
-class Packet(plain.Packet):
+class Packet(links.Packet):
     """A packet of the kind data, grant, request or ack.
 
     `first` is the number of a data packet, or the first that is requested; `end` is the limit of a grant, or
@@ -407,7 +408,7 @@ class Host:
             self.wire.send(message.take())
             message.watch()
 
-    def arrived(self, port: int, packet: plain.Packet) -> None:
+    def arrived(self, port: int, packet: links.Packet) -> None:
         assert isinstance(packet, Packet)
         assert packet.outgoing is not None
         message = packet.outgoing
@@ -470,10 +471,10 @@ class Host:
         return more
 
 
-class Switch(plain.Switch):
+class Switch(switches.Switch):
     """A switch of which each queue has a level."""
 
-    def arrived(self, port: int, packet: plain.Packet) -> None:
+    def arrived(self, port: int, packet: links.Packet) -> None:
         assert isinstance(packet, Packet)
         self.enqueue(port, self.way(packet.destination, packet.path), packet)
 

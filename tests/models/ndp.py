@@ -15,8 +15,9 @@ from incast import Scenario
 from models import cases, trimming
 from models.cases import US, Case, Flow, Link
 from models.clock import Clock
-from models.plain import KEPT, LARGEST_BACKOFF, RETRANSMIT, Outcome, duration
-from models.plain import Packet as PlainPacket
+from models.links import RETRANSMIT, duration
+from models.links import Packet as PlainPacket
+from models.plain import KEPT, LARGEST_BACKOFF, Outcome
 from models.plain import Receiver as PlainReceiver
 from models.plain import Sender as PlainSender
 from models.trimming import Packet, Run, TrimmingCase, trimming_spines, trimming_star

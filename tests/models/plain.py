@@ -1,7 +1,7 @@
-"""Plain models of hosts and switches: one heap of events for the whole network, one event at a time.
+"""Plain models of hosts and their networks: one heap of events for the whole network, one event at a time.
 
-They are written from docs/network/transport.md, scheduling.md, switch-buffer.md, pfc.md, routing.md,
-balancing.md and engine.md, and share nothing with the simulator. Times are picoseconds, sizes bytes.
+They are written from docs/network/transport.md, balancing.md and engine.md, and share nothing with the
+simulator. Times are picoseconds, sizes bytes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from models import spreading
-from models.cases import Case, Flow, Link, Shared
+from models.cases import Case, Flow, Link
 from models.clock import Clock
-from models.schedulers import Scheduler, scheduler
+from models.links import HELD_ACK, PACED, RETRANSMIT, START, Packet, Wire, duration
+from models.switches import PausingSwitch, Switch
 from models.ways import routes
 
-DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
-"""Events at a node, in their order at one instant (engine.md, *Order of events*)."""
-
-PFC_FRAME = 64
 LARGEST_BACKOFF = 6
 """The retransmission timer doubles up to 64 times."""
 
@@ -34,63 +31,6 @@ KEPT = 16_384
 """Number of packets from the next expected one on that a receiver with selective repeat keeps."""
 HELD_STEP = 64
 """An acknowledgement of selective repeat tells in such steps for how long it was held."""
-
-
-@dataclass
-class Packet:
-    """A packet of the kind data, ack, nack, pause or resume.
-
-    `byte` is the first one of a data packet; for an acknowledgement or a NACK it is the next expected.
-    Switches choose among equal paths by `path`. `sent` and `entropy` are the time at which a data packet was
-    sent and what was mixed into its path; an acknowledgement has both from the packet that caused it, and the
-    time for which it was held. With selective repeat it also has, in `told`, numbers of packets that have
-    arrived after the next expected, and a data packet may ask for its acknowledgement.
-    """
-
-    kind: str
-    size: int
-    flow: Sender | None = None
-    byte: int = 0
-    payload: int = 0
-    queue: int = 0
-    path: int = 0
-    sent: int = 0
-    entropy: int = 0
-    told: frozenset[int] = frozenset()
-    held: int = 0
-    asks: bool = False
-
-
-class Node(Protocol):
-    """A node at the end of a link."""
-
-    def departed(self, port: int) -> None:
-        """The port has sent its packet's last bit."""
-
-    def arrived(self, port: int, packet: Packet) -> None:
-        """A packet's last bit has come in."""
-
-
-class Wire:
-    """One direction of a link: one packet after the other, each of which then takes the link's delay."""
-
-    def __init__(self, clock: Clock, link: Link, node: Node, port: int) -> None:
-        self.clock, self.link, self.node, self.port = clock, link, node, port
-        self.far: tuple[Node, int]
-        self.busy = self.paused = False
-
-    def send(self, packet: Packet) -> None:
-        """Begins to send a packet."""
-        self.busy = True
-        done = self.clock.now + duration(packet.size, self.link.rate)
-        node, port = self.far
-        self.clock.at(done, DEPARTED, self.port, self.node.departed, self.port)
-        self.clock.at(done + self.link.delay, ARRIVAL, port, node.arrived, port, packet)
-
-
-def duration(size: int, rate: int) -> int:
-    """Returns the time that `size` bytes take, rounded up to a picosecond."""
-    return -(-size * 8 * 10**12 // rate)
 
 
 class Sender(ABC):
@@ -552,175 +492,6 @@ class Host:
         sender.state, sender.finish = "done", self.clock.now
         self.finished += 1
         self.free.append(sender.place)
-
-
-class Switch:
-    """An output-queued switch. Queues keep the port through which a packet came, and the packet."""
-
-    def __init__(self, clock: Clock, case: Case, number: int) -> None:
-        self.clock, self.case = clock, case
-        self.salt = spreading.salt(number)
-        self.wires: list[Wire] = []
-        self.queues: list[list[deque[tuple[int, Packet]]]] = []
-        self.schedulers: list[Scheduler] = []
-        self.routes: dict[str, list[int]] = {}
-        self.drops = 0
-        self.held = 0
-
-    def add(self, link: Link) -> Wire:
-        """Joins a link to the next port."""
-        self.wires.append(Wire(self.clock, link, self, len(self.wires)))
-        self.queues.append([deque() for _ in self.case.quanta])
-        self.schedulers.append(scheduler(self.case.scheduler, self.case.quanta, self.case.strict))
-        return self.wires[-1]
-
-    def arrived(self, port: int, packet: Packet) -> None:
-        if packet.flow is None:
-            self.wires[port].paused = packet.kind == "pause"
-            self.serve(port)
-            return
-        flow = packet.flow.flow
-        out = self.way(flow.destination if packet.kind == "data" else flow.source, packet.path)
-        self.enqueue(port, out, packet)
-
-    def enqueue(self, port: int, out: int, packet: Packet) -> None:
-        """Puts a packet that came through `port` into a queue of the port `out`, or drops it."""
-        lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
-        if not self.admit(port, lengths, packet):
-            self.drops += 1
-            return
-        self.held += packet.size
-        self.queues[out][packet.queue].append((port, packet))
-        self.serve(out)
-
-    def way(self, destination: str, path: int) -> int:
-        """The port by which a packet with this hash leaves."""
-        return spreading.chosen(self.routes[destination], path, self.salt)
-
-    def departed(self, port: int) -> None:
-        self.wires[port].busy = False
-        self.serve(port)
-
-    def serve(self, port: int) -> None:
-        """Begins to send the next packet of a port."""
-        wire, queues = self.wires[port], self.queues[port]
-        if any(queues) and not wire.busy and not wire.paused:
-            chosen = self.schedulers[port].choose([self.sizes(queue) for queue in queues])
-            ingress, packet = queues[chosen].popleft()
-            wire.send(packet)
-            self.held -= packet.size
-            self.released(ingress, packet.size)
-
-    @staticmethod
-    def sizes(queue: deque[tuple[int, Packet]]) -> list[int]:
-        """The sizes of the packets of a queue."""
-        return [packet.size for _, packet in queue]
-
-    def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
-        """Whether a packet may stay: whether its port's limit holds it, or its queue's dynamic threshold.
-
-        `lengths` are the lengths of the queues of the port by which it will leave.
-        """
-        match self.case.buffer:
-            case None:
-                return True
-            case Shared() as shared:
-                free = shared.size - self.held
-                length = lengths[packet.queue] + packet.size
-                return packet.size <= free and length <= math.floor(shared.alpha * free)
-            case limit:
-                return sum(lengths) + packet.size <= limit
-
-    def released(self, ingress: int, size: int) -> None:
-        """A packet that came through `ingress` begins to leave."""
-
-
-class Held:
-    """Bytes from one port in a switch with PFC, by part: the reserve, the shared pool, the headroom."""
-
-    def __init__(self) -> None:
-        self.reserve = self.pool = self.headroom = 0
-        self.pausing = False
-
-
-class PausingSwitch(Switch):
-    """A switch with PFC and one queue: what neither reserve nor shared pool takes pauses the far end."""
-
-    def __init__(self, clock: Clock, case: Case, number: int) -> None:
-        super().__init__(clock, case, number)
-        assert case.pfc is not None
-        self.pfc = case.pfc
-        self.ingress: list[Held] = []
-        self.frames: list[deque[str]] = []
-
-    def add(self, link: Link) -> Wire:
-        self.ingress.append(Held())
-        self.frames.append(deque())
-        return super().add(link)
-
-    def threshold(self) -> float:
-        """Returns the bytes of the pool that one port may hold."""
-        if self.pfc.xoff is not None:
-            return self.pfc.xoff
-        assert isinstance(self.case.buffer, Shared)
-        return math.floor(self.case.buffer.alpha * self.free())
-
-    def free(self) -> float:
-        """Returns the free part of the pool, which is the buffer less all headroom and all reserves."""
-        if not isinstance(self.case.buffer, Shared):
-            return math.inf
-        kept = len(self.ingress) * (self.pfc.headroom + self.pfc.reserve)
-        return self.case.buffer.size - kept - sum(held.pool for held in self.ingress)
-
-    def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
-        held, size = self.ingress[ingress], packet.size
-        if self.case.buffer is None:
-            # There is no headroom to run out of: everything counts against the fixed threshold.
-            pause = held.pool + size > self.threshold()
-            held.pool += size
-        else:
-            pause = not self.charge(held, size)
-        if pause and not held.pausing:
-            held.pausing = True
-            self.signal(ingress, "pause")
-        return True
-
-    def charge(self, held: Held, size: int) -> bool:
-        """Charges a packet to the first part that takes it. Says whether the headroom was spared."""
-        if held.reserve + size <= self.pfc.reserve:
-            held.reserve += size
-            return True
-        if not held.headroom and held.pool + size <= self.threshold() and size <= self.free():
-            held.pool += size
-            return True
-        held.headroom += size
-        assert held.headroom <= self.pfc.headroom, "the case's headroom is too small"
-        return False
-
-    def released(self, ingress: int, size: int) -> None:
-        held = self.ingress[ingress]
-        for part in ("headroom", "pool", "reserve"):
-            taken = min(size, getattr(held, part))
-            setattr(held, part, getattr(held, part) - taken)
-            size -= taken
-        low = held.pool == 0 or held.pool + self.pfc.xon_offset <= self.threshold()
-        if held.pausing and held.headroom == 0 and low:
-            held.pausing = False
-            self.signal(ingress, "resume")
-
-    def signal(self, port: int, kind: str) -> None:
-        """Tells the far end of a port to pause or to go on. Its opposite that waits cancels a frame."""
-        if self.frames[port]:
-            opposite = self.frames[port].pop()
-            assert opposite != kind
-        else:
-            self.frames[port].append(kind)
-        self.serve(port)
-
-    def serve(self, port: int) -> None:
-        if self.frames[port] and not self.wires[port].busy:
-            self.wires[port].send(Packet(self.frames[port].popleft(), PFC_FRAME))
-        super().serve(port)
 
 
 class Endpoint(Protocol):

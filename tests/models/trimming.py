@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from incast import Scenario
-from models import plain
+from models import links, plain, switches
 from models.cases import US, Case, Flow, Link, Transport, selective_star, sprayed
 from models.clock import Clock
-from models.plain import ONE_PATH, START, TOLD, Outcome, Wire
+from models.links import START, Wire
+from models.plain import ONE_PATH, TOLD, Outcome
 from models.spreading import SEED, mix
 
 TRIMMING = 0x7472696D6D696E67
@@ -60,7 +61,7 @@ class TrimmingCase(Case):
 
 
 @dataclass
-class Packet(plain.Packet):
+class Packet(links.Packet):
     """Also of the kind header, or returned: a header on its way back to the sender.
 
     A NACK has in `byte` and `sent` the packet that it names.
@@ -83,7 +84,7 @@ class Sender(plain.Selective):
         self.copies[byte // self.payload] = self.host.clock.now
         return byte
 
-    def on_trimmed(self, packet: plain.Packet) -> None:
+    def on_trimmed(self, packet: links.Packet) -> None:
         """A copy was trimmed: if it is the last one of its packet, and in flight, the packet is lost."""
         number = packet.byte // self.payload
         if number in self.flying and self.copies[number] == packet.sent:
@@ -100,7 +101,7 @@ class Receiver(plain.SelectiveReceiver):
         super().__init__(host, flow, place)
         self.marked = False
 
-    def receive(self, packet: plain.Packet) -> None:
+    def receive(self, packet: links.Packet) -> None:
         assert isinstance(packet, Packet)
         if packet.kind == "header":
             self.let_go()
@@ -109,11 +110,11 @@ class Receiver(plain.SelectiveReceiver):
         self.marked |= packet.marked
         super().receive(packet)
 
-    def acknowledge(self, packet: plain.Packet, at_once: bool) -> None:
+    def acknowledge(self, packet: links.Packet, at_once: bool) -> None:
         assert isinstance(packet, Packet)
         super().acknowledge(packet, at_once or (packet.marked and self.host.case.transport.ack_on_mark))
 
-    def answer(self, kind: str, packet: plain.Packet, held: int = 0) -> None:
+    def answer(self, kind: str, packet: links.Packet, held: int = 0) -> None:
         transport = self.host.case.transport
         next_expected = -(-self.expected // transport.payload)
         first = max(next_expected + 1, packet.byte // transport.payload - (TOLD - 1))
@@ -155,7 +156,7 @@ class Host(plain.Host):
         self.wake(sender)
         self.serve()
 
-    def answered(self, sender: plain.Sender, packet: plain.Packet) -> None:
+    def answered(self, sender: plain.Sender, packet: links.Packet) -> None:
         assert isinstance(packet, Packet)
         assert isinstance(sender, Sender)
         if packet.kind != "ack":
@@ -176,7 +177,7 @@ class Port:
         self.in_a_row = 0
 
 
-class Switch(plain.Switch):
+class Switch(switches.Switch):
     """A switch that trims what its ports' data queues cannot hold."""
 
     case: TrimmingCase
@@ -193,7 +194,7 @@ class Switch(plain.Switch):
         self.ports.append(Port(super().add(link)))
         return self.wires[-1]
 
-    def arrived(self, port: int, packet: plain.Packet) -> None:
+    def arrived(self, port: int, packet: links.Packet) -> None:
         assert isinstance(packet, Packet)
         assert packet.flow is not None
         flow = packet.flow.flow
