@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
 import pickle
 import runpy
 import sys
@@ -154,6 +155,13 @@ def test_odd_texts_survive(tmp_path: Path) -> None:
     name = 'a "quoted" \\ name \x7f with \t and é'
     scenario = incast.Scenario.from_dict({**SMALL_DICT, "name": name})
     assert scenario.name == name
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    # As the shell gives one to `incast run <(cat scenario.toml)`. Nobody ever writes to it.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(incast.ScenarioError, match="not a regular file"):
+        incast.Scenario.load(tmp_path / "pipe")
 
 
 def test_quantities() -> None:
