@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import subprocess
 from collections import Counter
@@ -310,6 +311,32 @@ def workloads(incast: Incast) -> Path:
     for rank in range(4):
         (folder / f"trace.{rank}.et").write_bytes(chakra(4000))
     return folder
+
+
+def test_a_trace_as_json_is_the_trace(incast: Incast, workloads: Path) -> None:
+    """JSON as `chakra_jsonizer` writes it gives the flows and results of the trace."""
+    node = {
+        "id": "1",
+        "name": "reduce",
+        "type": "COMM_COLL_NODE",
+        "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "4000"}],
+    }
+    for rank in range(4):
+        text = json.dumps({"version": "0.0.4"}, indent=2) + json.dumps(node, indent=2)
+        (workloads / f"trace.{rank}.json").write_text(text)
+    told, fingerprints = [], []
+    for end in ("et", "json"):
+        done = incast.here("validate", workloads / f"trace.1.{end}")
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout.replace(f".{end}", ""))
+        done = incast.here("convert", *sorted(workloads.glob(f"*.{end}")), "--to", "made.toml", "--force")
+        assert done.returncode == 0, done.stderr
+        assert "24 flows on 4 hosts" in done.stdout
+        done = incast.here("run", "made.toml", "--out", end, "--quiet")
+        assert done.returncode == 0, done.stderr
+        fingerprints.append(Result.open(incast.folder / end).fingerprint)
+    assert told[0] == told[1]
+    assert fingerprints[0] == fingerprints[1]
 
 
 def test_a_binary_schedule_is_the_text(incast: Incast, workloads: Path) -> None:

@@ -1,15 +1,19 @@
 """Tables of flows: what one result holds is the traffic of another run."""
 
 import csv
+import datetime
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pandas
 import polars
+import pyarrow
 import pytest
 
 import incast
 from helpers import Incast
-from incast import sections
+from incast import Result, sections, units
 
 
 def test_the_flows_of_a_result_are_the_traffic_of_another_run(tmp_path: Path) -> None:
@@ -75,7 +79,7 @@ def test_a_table_is_the_same_as_csv_and_as_parquet(incast: Incast) -> None:
         assert 'kind = "flow-table"' in scenario
         done = incast.here("run", f"{path.stem}.toml", "--set", "name=x", "--out", path.stem, "--quiet")
         assert done.returncode == 0, done.stderr
-        fingerprints.append(incast_of(incast.folder / path.stem))
+        fingerprints.append(Result.open(incast.folder / path.stem).fingerprint)
     assert told[0] == told[1] == told[2]
     # "1" and "h1" are one host.
     assert "hosts      3" in told[0]
@@ -83,9 +87,59 @@ def test_a_table_is_the_same_as_csv_and_as_parquet(incast: Incast) -> None:
     assert fingerprints[0] == fingerprints[1] == fingerprints[2]
 
 
-def incast_of(folder: Path) -> str:
-    """The fingerprint of a result."""
-    return incast.Result.open(folder).fingerprint
+def test_a_data_frame_is_traffic(tmp_path: Path) -> None:
+    """Columns of every kind of frame give the flows of the same CSV."""
+    (tmp_path / "flows.csv").write_text(CSV)
+    ends = {"source": ["h0", "h2", "1"], "destination": ["h1", "h1", "h0"]}
+    kilobytes = ends | {"size [KB]": [1.5, 30, 1e3]}
+    ns = numpy.array([0, 2500, 2500], dtype="timedelta64[ns]")
+    duration = polars.Series("start", [0, 2500, 2500]).cast(polars.Duration("ns"))
+    frames = {
+        "dict": ends | {"size": [units.Bytes("1.5KB"), "30KB", "1MB"], "start": ["0s", "2.5us", "2500ns"]},
+        "numpy": {name: numpy.array(column) for name, column in kilobytes.items()} | {"start": ns},
+        "delta": kilobytes | {"start": [datetime.timedelta(), "2.5us", "2.5us"], "note": [None, True, 1.0]},
+        "pandas": pandas.DataFrame(kilobytes | {"start": pandas.to_timedelta(ns)}),
+        "polars": polars.DataFrame(kilobytes | {"start": duration}),
+        "pyarrow": pyarrow.table({"start_ps": [0, 2_500_000, 2_500_000]} | kilobytes),
+    }
+    star = sections.Star(hosts=4, rate="100Gbps", delay="1us")
+
+    def run(traffic: sections.FlowTable) -> incast.Result:
+        return incast.Scenario.build(topology=star, cc="constant", traffic=traffic).run()
+
+    first = run(sections.FlowTable(file=str(tmp_path / "flows.csv")))
+    for name, frame in frames.items():
+        traffic = incast.flow_table(frame, tmp_path / f"{name}.csv")
+        assert run(traffic).fingerprint == first.fingerprint, name
+    # The flows of a result, with all its columns.
+    assert run(incast.flow_table(first.flows, tmp_path / "again.csv")).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"size [B]": [1]}, "the columns have different lengths (source: 2"),
+        ({"size [B]": None}, "there is no column for: size"),
+        ({"size [B]": None, "size": [1, 2]}, "flows.csv:2:9: size: a number of bytes needs its unit"),
+        ({"size [B]": [1, None]}, "flows.csv:3:7: size"),
+        ({"source": ["h0", "a,b"]}, "a text has a comma, a quote or the end of a line"),
+        ({"start [us]": [datetime.timedelta(), 1]}, "flows.csv:2:9: start"),
+        ({"start [us]": numpy.array([1, "NaT"], dtype="timedelta64[ns]")}, "a duration is missing"),
+    ],
+)
+def test_a_data_frame_may_be_wrong(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    good = {"source": ["h0", "h1"], "destination": ["h2", "h2"], "size [B]": [1, 2], "start [us]": [0, 0]}
+    frame = {name: column for name, column in (good | change).items() if column is not None}
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.flow_table(frame, tmp_path / "flows.csv")
+    assert said in str(caught.value)
+
+
+def test_what_is_no_data_frame(tmp_path: Path) -> None:
+    with pytest.raises(incast.ScenarioError, match="list is no data frame"):
+        incast.flow_table([1], tmp_path / "flows.csv")
+    with pytest.raises(incast.ScenarioError, match="cannot write"):
+        incast.flow_table({"source": ["h0"]}, tmp_path / "no" / "flows.csv")
 
 
 def test_parquet_of_another_compression_says_what_to_write(incast: Incast) -> None:

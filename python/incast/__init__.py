@@ -33,7 +33,7 @@ from incast.results.result import FlowSeries, PortSeries, Result
 from incast.results.stats import Estimate, FlowTimes, SizeBin
 from incast.runs import runner, store, sweep
 from incast.runs.study import Comparison, Replications, compare, replicate
-from incast.scenario import Interrupted, Progress, Scenario, schema
+from incast.scenario import Interrupted, Progress, Scenario, flow_table, schema
 
 __all__ = [
     "Ack",
@@ -69,6 +69,7 @@ __all__ = [
     "compare",
     "congestion_at",
     "families",
+    "flow_table",
     "get_include",
     "gradient_of",
     "kernel",

@@ -917,7 +917,8 @@ class ChakraTrace(Section):
     """The messages.
 
     Attributes:
-        file: The files, one of each rank: ``*`` is the rank.
+        file: The files, one of each rank: ``*`` is the rank. A name that ends in ``.json`` is a trace
+            as JSON.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.

@@ -82,7 +82,9 @@ fn every_header_is_read() {
     let links = "0 4 2880Gbps 0.000025ms 0\n1 4 2880Gbps 0.000025ms 0\n2 5 2880Gbps 0.000025ms 0\n\
                  3 5 2880Gbps 0.000025ms 0\n0 6 100Gbps 0.0005ms 0\n1 6 100Gbps 0.0005ms 0\n\
                  2 6 100Gbps 0.0005ms 0\n3 6 100Gbps 0.0005ms 0\n";
-    for head in ["7 2 2 1 8 A100\n4 5 6", "7 2 2 1 8 A100\n4 5\n6", "7 2 2 1 8 H100 2\n4 5 6"] {
+    for head in
+        ["7 2 2 1 8 A100\n4 5 6", "7 2 2 1 8 A100\n4 5\n6", "7 2 2 1 8 H100 2\n4 5 6", "7 2 2 1 8 3 2\n4 5 6"]
+    {
         let simai = topology(&format!("{head}\n{links}"));
         assert_eq!(simai.header, Header::Simai);
         assert_eq!(

@@ -28,7 +28,7 @@ WORK describes what hosts send:
   flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
   schedule.goal     GOAL, as text or binary (.bin): Schedgen, ATLAHS, LogGOPSim
   matrix.cm         connections of htsim, with triggers
-  trace.*.et        Chakra execution traces, one file of each rank
+  trace.*.et        Chakra execution traces, one file of each rank; as JSON: .json
   flows.csv         a table of flows, also as Parquet
 TOPOLOGY is a topology.txt of HPCC or a .topo of htsim; without one, ranks are
 hosts at one switch.
@@ -126,7 +126,7 @@ def traces(inputs: list[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in inputs:
-        if path.suffix == ".et" and "*" not in path.name:
+        if path.suffix in _TRACES and "*" not in path.name:
             before, rank, after = re.fullmatch(r"(.*?)(\d*)(\D*)", path.name).groups()  # type: ignore[union-attr]
             if not rank:
                 raise _core.ScenarioError(
@@ -141,7 +141,9 @@ def traces(inputs: list[Path]) -> list[Path]:
     return found
 
 
-_FOREIGN = (".goal", ".cm", ".topo", ".et")
+_TRACES = (".et", ".json")
+"""Ends of the names of Chakra traces."""
+_FOREIGN = (".goal", ".cm", ".topo", *_TRACES)
 """Ends of the names of schedules, htsim's connections and topologies, and Chakra traces."""
 _BINARY = ((4223).to_bytes(8, "little"), (2342).to_bytes(8, "little"), b"PAR1")
 """Beginnings of files that are no text: GOAL schedules, also used up ones, and Parquet."""

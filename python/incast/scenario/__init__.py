@@ -1,5 +1,6 @@
 """Scenarios: their texts and descriptions, and the choice of the algorithms that they permit."""
 
+from incast.scenario.flow_table import flow_table
 from incast.scenario.scenario import Interrupted, Progress, Scenario, Size, schema, template
 
-__all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
+__all__ = ["Interrupted", "Progress", "Scenario", "Size", "flow_table", "schema", "template"]

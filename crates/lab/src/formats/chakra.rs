@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::chakra_json;
 use super::fields::Found;
 use super::protobuf::{Reader, Value, Wrong};
 use crate::problem::{Problem, Problems};
@@ -45,6 +46,21 @@ impl NodeKind {
     /// Whether such a node is a communication.
     fn communicates(self) -> bool {
         matches!(self, Self::Send | Self::Recv | Self::Coll)
+    }
+
+    /// The kind with a number. Nodes of the kind `INVALID_NODE` carry nothing either.
+    pub(super) fn of(number: u64) -> Option<Self> {
+        let place = usize::try_from(number).ok()?.saturating_sub(1);
+        Self::ALL.get(place).map(|(kind, _)| *kind)
+    }
+
+    /// The number of the kind with a name.
+    pub(super) fn number(name: &str) -> Option<u64> {
+        let place = Self::ALL.iter().position(|(_, known)| *known == name);
+        match name {
+            "INVALID_NODE" => Some(0),
+            _ => place.map(|place| place as u64 + 1),
+        }
     }
 
     /// Its name in the format.
@@ -94,6 +110,29 @@ pub struct ChakraRank {
 }
 
 impl Node {
+    /// Returns a node without fields.
+    pub(super) fn new(record: usize, at: usize) -> Self {
+        Self {
+            id: 0,
+            kind: NodeKind::Metadata,
+            ctrl_deps: Vec::new(),
+            data_deps: Vec::new(),
+            duration: 0,
+            cpu: false,
+            launch: false,
+            comm_type: None,
+            comm_size: None,
+            tensor_size: None,
+            comm_src: None,
+            comm_dst: None,
+            comm_tag: 0,
+            group: String::new(),
+            partial: false,
+            record,
+            at,
+        }
+    }
+
     /// Whether a communication can be made of its attributes.
     fn is_described(&self) -> bool {
         let size = self.comm_size.or(self.tensor_size);
@@ -134,14 +173,26 @@ impl Node {
 }
 
 impl ChakraRank {
-    /// Reads a file; `file` is its name for messages.
+    /// Returns a trace without nodes.
+    pub(super) fn empty(file: &str) -> Self {
+        Self { file: file.to_owned(), version: String::new(), nodes: Vec::new(), by_id: HashMap::new() }
+    }
+
+    /// Reads a file, JSON if its name ends in `.json`; `file` is its name for messages.
+    ///
+    /// # Errors
+    /// All that is wrong, up to twenty problems, each with its record, byte and field.
+    pub fn read(bytes: &[u8], file: &str) -> Result<Self, Problems> {
+        if file.ends_with(".json") { chakra_json::parse(bytes, file) } else { Self::parse(bytes, file) }
+    }
+
+    /// Reads a file in the binary form; `file` is its name for messages.
     ///
     /// # Errors
     /// All that is wrong, up to twenty problems, each with its record, byte and field.
     pub fn parse(bytes: &[u8], file: &str) -> Result<Self, Problems> {
         let mut found = Found::new(file);
-        let mut rank =
-            Self { file: file.to_owned(), version: String::new(), nodes: Vec::new(), by_id: HashMap::new() };
+        let mut rank = Self::empty(file);
         if bytes.starts_with(&[0x1f, 0x8b]) {
             found.add(Problem::new("the file is compressed").with_hint("decompress it with gunzip"));
             return found.into_result(rank);
@@ -185,7 +236,7 @@ impl ChakraRank {
     }
 
     /// Numbers the nodes.
-    fn index(&mut self, found: &mut Found<'_>) {
+    pub(super) fn index(&mut self, found: &mut Found<'_>) {
         for (i, node) in (0_u32..).zip(&self.nodes) {
             if let Some(other) = self.by_id.insert(node.id, i) {
                 let message = format!("record {} has it already", self.nodes[other as usize].record);
@@ -280,25 +331,7 @@ fn metadata(mut message: Reader<'_>) -> Result<String, Wrong> {
 }
 
 fn node(mut message: Reader<'_>, record: usize, start: usize) -> Result<Node, Wrong> {
-    let mut node = Node {
-        id: 0,
-        kind: NodeKind::Metadata,
-        ctrl_deps: Vec::new(),
-        data_deps: Vec::new(),
-        duration: 0,
-        cpu: false,
-        launch: false,
-        comm_type: None,
-        comm_size: None,
-        tensor_size: None,
-        comm_src: None,
-        comm_dst: None,
-        comm_tag: 0,
-        group: String::new(),
-        partial: false,
-        record,
-        at: start,
-    };
+    let mut node = Node::new(record, start);
     let mut kind = 0;
     while !message.is_done() {
         let (number, at, value) = message.field()?;
@@ -319,10 +352,8 @@ fn node(mut message: Reader<'_>, record: usize, start: usize) -> Result<Node, Wr
             _ => {}
         }
     }
-    // Nodes of the kind INVALID_NODE carry nothing either.
-    let known = usize::try_from(kind).ok().and_then(|kind| NodeKind::ALL.get(kind.saturating_sub(1)));
-    match known {
-        Some((kind, _)) => node.kind = *kind,
+    match NodeKind::of(kind) {
+        Some(kind) => node.kind = kind,
         None => return Err((start, format!("type: {kind} is no kind of nodes; they are numbered up to 7"))),
     }
     Ok(node)
@@ -345,12 +376,12 @@ fn numbers(value: Value<'_>, at: usize, name: &str, list: &mut Vec<u64>) -> Resu
 
 /// An `AttributeProto`: a name and a value of any type.
 #[derive(Default)]
-struct Attribute<'a> {
-    name: &'a [u8],
-    number: Option<i64>,
-    text: &'a [u8],
+pub(super) struct Attribute<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) number: Option<i64>,
+    pub(super) text: &'a [u8],
     /// A list of flags.
-    flags: Vec<u64>,
+    pub(super) flags: Vec<u64>,
     at: usize,
 }
 
@@ -389,7 +420,7 @@ impl<'a> Attribute<'a> {
 
 impl Node {
     /// Takes over an attribute that matters here.
-    fn take(&mut self, attribute: &Attribute<'_>) -> Result<(), Wrong> {
+    pub(super) fn take(&mut self, attribute: &Attribute<'_>) -> Result<(), Wrong> {
         let name = core::str::from_utf8(attribute.name).unwrap_or_default();
         let number = || {
             let message = || (attribute.at, format!("attr {name}: not a whole number"));

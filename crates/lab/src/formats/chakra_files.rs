@@ -37,7 +37,7 @@ pub(crate) fn read(pattern: &Path) -> Result<ChakraFiles, Problem> {
             .map_err(|error| Problem::new(format!("cannot read {}: {error}", path.display())))?;
         left = Bytes::new(left.get() - bytes.len() as u64);
         digest.update(&bytes);
-        match ChakraRank::parse(&bytes, &path.display().to_string()) {
+        match ChakraRank::read(&bytes, &path.display().to_string()) {
             Ok(rank) => ranks.push(rank),
             Err(problems) => wrong.0.extend(problems.0),
         }

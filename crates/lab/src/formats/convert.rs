@@ -6,7 +6,7 @@ use incast_units::Time;
 
 use super::chakra_files;
 use super::chakra_workload::ChakraTrace;
-use super::describe::Format;
+use super::describe::{Format, is_trace};
 use super::fields::counted;
 use super::flow_table::FlowTable;
 use super::goal::Goal;
@@ -70,7 +70,7 @@ pub enum Content {
 /// When it has none of the formats that a scenario names, and all that is wrong with it.
 pub fn read(path: &Path) -> Result<Content, Problems> {
     let file = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension == "et") {
+    if is_trace(path) {
         let trace = chakra_files::read(path)?.trace?;
         // What cannot be expressed is told with record and field, before a scenario is made.
         trace.workload(false)?;

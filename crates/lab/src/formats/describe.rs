@@ -109,16 +109,21 @@ pub struct Description {
     pub notes: Vec<String>,
 }
 
+/// Whether the name of a file is one of a Chakra trace, binary or JSON.
+pub(super) fn is_trace(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "et" || extension == "json")
+}
+
 /// Checks a file and returns a summary of its contents.
 ///
 /// # Errors
 /// When it is none of the known formats, and all that is wrong with it.
 pub fn describe(path: &Path) -> Result<Description, Problems> {
     let file = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension == "et") {
+    if is_trace(path) {
         let bytes = files::read(path, files::MAX_LIST)
             .map_err(|error| Problem::new(format!("cannot be read: {error}")).in_file(&file))?;
-        return ChakraRank::parse(&bytes, &file).map(|rank| of_rank(&rank));
+        return ChakraRank::read(&bytes, &file).map(|rank| of_rank(&rank));
     }
     let bytes = files::read_bytes(path, files::MAX_LIST)?;
     match Format::of_binary(&bytes) {
@@ -144,7 +149,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .with_hint(
                 "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a table of \
                  flows with the names of its columns (source, destination, size, start), a distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
-                 Nodes; the name of a Chakra trace ends in .et, the name of a scenario in .toml",
+                 Nodes; the name of a Chakra trace ends in .et or .json, the name of a scenario in .toml",
             )
             .into()),
     }

@@ -91,7 +91,8 @@ const MAX_LINKS: u64 = 16_000_000;
 
 fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
     let is_type = |field: &Field<'_>| field.text.starts_with(|c: char| c.is_ascii_alphabetic());
-    let simai = matches!(fields.len(), 6 | 7) && is_type(&fields[5]);
+    // No other header has seven fields. With six, numbers alone are those of ns3-datacenter.
+    let simai = fields.len() == 7 || fields.len() == 6 && is_type(&fields[5]);
     let (header, columns): (_, &[(&str, usize)]) = match fields.len() {
         6 | 7 if simai => {
             let columns =
@@ -100,6 +101,7 @@ fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
         }
         3 => (Header::Hpcc, &[("nodes", 0), ("switches", 1), ("links", 2)]),
         4 | 6 => (Header::Datacenter, &[("nodes", 0), ("switches", 1), ("links", 3), ("tors", 2)]),
+        5 => return Err(five(fields)),
         0 => return Err(Problem::new("the file is empty").with_hint(HEADERS)),
         n => {
             let message = format!("{} on the first line", counted(n, "field"));
@@ -124,6 +126,18 @@ fn counts(fields: &[Field<'_>]) -> Result<Counts, Problem> {
         return Err(Problem::new(message).on_line(fields[0].line).with_hint(HEADERS));
     }
     Ok(counts)
+}
+
+/// The problem of a first line of five fields, which no simulator writes: two forms have one field more or less.
+fn five(fields: &[Field<'_>]) -> Problem {
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|i| fields.get(i).map_or("", |field| field.text));
+    let message = "5 fields on the first line, which may mean two things";
+    let hint = format!(
+        "if these are SimAI's nodes {a}, gpus_per_server {b}, nvswitches {c}, switches {d}, links {e}, write the type of \
+         the GPUs behind them, like H100; if they are ns3-datacenter's nodes {a}, switches {b}, tors {c}, links {d}, \
+         leave out the last field"
+    );
+    Problem::new(message).on_line(fields.first().map_or(1, |field| field.line)).with_hint(hint)
 }
 
 impl HpccTopology {
@@ -346,7 +360,7 @@ impl HpccTopology {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.header == Header::Simai {
-            notes.push("gpus_per_server and gpu_type: not simulated".to_owned());
+            notes.push("gpus_per_server, gpu_type and a field behind it: not simulated".to_owned());
         }
         if self.header == Header::Datacenter {
             notes.push("tors: not needed".to_owned());

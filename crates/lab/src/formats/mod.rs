@@ -5,7 +5,7 @@
 //! * [`flow_table`]: flows as CSV or Parquet.
 //! * [`goal`]: schedules of LogGOPSim and ATLAHS, as text or binary.
 //! * [`htsim_connections`], [`htsim_topology`]: the inputs of htsim.
-//! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them.
+//! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them, or as JSON.
 //! * [`pcapng`]: captured packets, for Wireshark and similar tools.
 //! * [`perfetto`]: a run as a trace for the Perfetto viewer.
 //! * [`convert`]: a scenario from foreign files.
@@ -30,6 +30,7 @@ pub mod pcapng;
 pub mod perfetto;
 
 pub(crate) mod chakra_files;
+mod chakra_json;
 pub(crate) mod fields;
 mod flow_parquet;
 mod frame;

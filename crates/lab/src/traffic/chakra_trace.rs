@@ -26,7 +26,7 @@ section! {
     ///
     /// Rank i is host i, or the host i of `hosts`; where hosts have several network cards it can be a card of theirs.
     pub(crate) struct ChakraTrace {
-        /// The files, one of each rank: `*` is the rank.
+        /// The files, one of each rank: `*` is the rank. A name that ends in `.json` is a trace as JSON.
         file: Ranks,
         /// The host of each rank, as many as there are ranks, or its network card, as `"h0.3"`; by default the first hosts
         /// of the network. With ranks = "cards" the hosts whose cards they are.

@@ -13,6 +13,7 @@ use incast_sim::describe::work::{Operation, What};
 use incast_units::{Bytes, Rate, Time};
 
 mod chakra;
+mod chakra_json;
 #[path = "../common/mod.rs"]
 mod common;
 mod goal;

@@ -14,6 +14,7 @@ fn read_all(bytes: &[u8]) {
         Ok(rank) => ChakraTrace { ranks: vec![rank.clone(), rank] }.workload(true).err(),
         Err(problems) => Some(problems),
     });
+    check(ChakraRank::read(bytes, "t.json").err());
     check(Goal::read(bytes.to_vec(), "t").err());
     let text = String::from_utf8_lossy(bytes);
     check(goal(&text).err());
@@ -26,7 +27,7 @@ fn describe_format(text: &str) -> Option<incast_lab::formats::describe::Format> 
     incast_lab::formats::describe::Format::of(text)
 }
 
-fn samples() -> [Vec<u8>; 5] {
+fn samples() -> [Vec<u8>; 6] {
     // The first ranks of the schedule are enough.
     let goal: String =
         GOAL.replace("num_ranks 8", "num_ranks 2").split("rank 2 {").next().unwrap().to_owned();
@@ -36,6 +37,7 @@ fn samples() -> [Vec<u8>; 5] {
         TOPOLOGY.into(),
         chakra::encode::file(&chakra::all_reduce(6, 1000)),
         goal_binary::binary(&goal_binary::sample()),
+        chakra_json::FIRST.into(),
     ]
 }
 
@@ -57,7 +59,7 @@ proptest! {
 
     #[test]
     fn files_never_panic(
-        which in 0_usize..5,
+        which in 0_usize..6,
         changes in prop::collection::vec((any::<usize>(), 0_usize..8, pieces()), 1..4),
     ) {
         let mut bytes = samples()[which].clone();
