@@ -17,6 +17,7 @@ import incast as package
 from helpers import PLUGIN, SLOW, SMALL, Incast, wait_until
 from incast import Result, ResultError, _core, report
 from incast.cli import plot
+from incast.cli.table import number
 
 RINGS = """\
 cc = { algorithm = "hpcc" }
@@ -76,7 +77,12 @@ def test_jobs_are_in_what_run_compare_and_show_print(incast: Incast) -> None:
         assert float(text) == pytest.approx(value / 1e6, rel=5e-3)
     for text, key in [(ratio, "mean"), (worst, "max")]:
         assert float(text) == pytest.approx(of["bound_ratio"][key], rel=5e-3)
-    assert "\njobs\n" in incast.here("show", "out").stdout
+    shown = incast.here("show", "out").stdout
+    assert "\njobs\n" in shown
+    # 20 KB of two ranks in two passes; 2 · 1/2 of that is sent.
+    times = Result.open(incast.folder / "out").jobs.column("jct_ps")
+    rate = number(float((40_000 * 8e12 / times).mean()) / 1e9)
+    assert re.search(rf"^HPCC +ring +{rate} +{rate}$", shown.partition("\ncollectives\n")[2], re.MULTILINE)
     both = incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "both").stdout
     assert "\njobs\n" in both
     assert fits(both)

@@ -101,6 +101,8 @@ def test_a_sweep_has_job_times_and_is_ranked_by_them(incast: Incast) -> None:
         jobs, flows = result.jobs, result.flows
         assert float(row["job_time_max_ps"]) == jobs.column("jct_ps").max()
         assert float(row["job_bound_ratio_max"]) == pytest.approx(jobs.column("bound_ratio").max())
+        rates = [float(row[f"job_{name}_mean_bps"]) for name in ("algbw", "busbw")]
+        assert rates == pytest.approx([jobs.column(name).mean() for name in ("algbw_bps", "busbw_bps")])
         assert float(row["packets_resent"]) == flows.column("resent_packets").sum()
         assert (float(row["jobs_unfinished"]), float(row["flows_unfinished"])) == (0, 0)
     means = list(csv.DictReader((incast.folder / "out/summary.csv").read_text().splitlines()))

@@ -36,6 +36,7 @@ BLOCKS = {
     "loop": 'kind = "closed-loop"\nsizes = "20KB"\nflows = 5\nparallel = 2\nthink = "9us"',
     "until": 'kind = "closed-loop"\nsizes = "20KB"\nuntil = "200us"\nthink = "9us"',
     "late": 'kind = "ring-allreduce"\nsize = "50KB"\nstart = "40us"\npasses = 2',
+    "tree": 'kind = "collective"\noperation = "all-reduce"\nalgorithm = "tree"\nsize = "90KB"\nchunk = "9KB"',
     "layers": 'kind = "parameter-server"\nservers = ["h3"]\nlayers = ["20KB", "30KB"]\ncompute = "11us"',
 }
 """Traffic of every kind that has dependencies."""

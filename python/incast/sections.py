@@ -574,8 +574,8 @@ class Flows(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -611,8 +611,8 @@ class Poisson(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         flows: Number of flows, counted or not.
         from_: Senders; each is drawn in proportion to its capacity. Default: all.
@@ -659,8 +659,8 @@ class Incast(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window of a process, after the warm-up.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders. Default: all.
@@ -716,8 +716,8 @@ class Permutation(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The hosts that take part. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -752,8 +752,8 @@ class Staggered(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         leave: The order in which they end. Default: first-in-first-out.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -784,8 +784,8 @@ class FlowTable(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -812,8 +812,8 @@ class HpccFileTraffic(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
@@ -849,8 +849,8 @@ class GoalFile(Section):
         compute_factor: Factor of all times of computation; the file's unit is the nanosecond. Default:
             1.0.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
             default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -884,8 +884,8 @@ class HtsimConnections(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         hosts: The host of each node, as many as there are nodes; by default the first hosts of the
             network.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -924,8 +924,8 @@ class ChakraTrace(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         compute_factor: Factor of all times of computation. Default: 1.0.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
         hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
             default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
@@ -964,8 +964,8 @@ class RingAllreduce(Section):
             NCCL_CROSS_NIC = 0).
         compute: Time that a host computes between two passes; by default as the model, or not at all.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         group_size: Number of hosts of each ring.
         groups: Division into rings. Default: one.
         hosts: The hosts that take part, in the order of the ring. Default: all.
@@ -1011,8 +1011,8 @@ class AllToAll(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         compute: Time that a host computes between two passes; by default as the model, or not at all.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         experts: Of each member of a group, how often it is chosen, relative to the others: each host
             then sends one flow in each pass, to a host drawn by these shares, and drawn again if it is
             the host itself.
@@ -1052,6 +1052,69 @@ class AllToAll(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Collective(Section):
+    """A collective operation by one of its algorithms, pass after pass.
+
+    Attributes:
+        operation: Operation.
+        algorithm: Algorithm; by default "ring", for all-to-all "direct". (NCCL: rings, and sends and
+            receives of pairs).
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        channels: Number of channels, which divide the bytes and carry their parts beside each other.
+            With rings and trees, and with ranks = "hosts", channel c takes card c of each host, modulo
+            the number of cards, and there is one for each card by default. With other algorithms each
+            GPU sends by its own card, and there is one by default. (NCCL: a channel for each card,
+            NCCL_CROSS_NIC = 0).
+        chunk: Of trees, and of a broadcast by chains: maximum size of the pieces that a rank passes on
+            one after the other; by default 524,288 B. (NCCL: NCCL_BUFFSIZE = 4 MiB in 8 steps).
+        compute: Time that a rank computes between two passes. Default: 0ps.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+        group_size: Number of hosts of each group.
+        groups: Division into groups, each with a collective of its own. Default: one.
+        hosts: The hosts that take part, in the order of their ranks. Default: all.
+        inner: Of hierarchical algorithms: number of ranks that follow each other in each inner group;
+            by default the GPUs of a host.
+        matrix: Of an all-to-all, instead of its size: the bytes of each rank for each rank, a row for
+            each sender, or the file that has them. What a rank has for itself is not sent.
+        name: Name of the block in results and for its random draws; by default its kind.
+        passes: Number of passes. Default: 1.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: Members of a group; by default cards where all hosts have equally many, two or more.
+        root: Rank of each group that has the data of a broadcast, from 0; by default 0.
+        size: Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast: the data of each rank.
+            All-gather: all that a rank has at the end. Reduce-scatter, all-to-all: all that a rank has
+            at the beginning, an n-th of it for each of the n ranks, itself included.
+        start: Start of the first pass. Default: 0ps.
+    """
+
+    _kind: ClassVar[str | None] = "collective"
+    operation: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all"]
+    algorithm: Literal["ring", "tree", "halving-doubling", "direct", "hierarchical"] | None = None
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    channels: int | None = None
+    chunk: str | Bytes | None = None
+    compute: str | Time | None = None
+    connections: Literal["flow", "pair"] | None = None
+    group_size: int | None = None
+    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    hosts: str | Sequence[str] | None = None
+    inner: int | None = None
+    matrix: Sequence[Sequence[str | Bytes]] | str | Mapping[str, object] | None = None
+    name: str | None = None
+    passes: int | None = None
+    queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
+    root: int | None = None
+    size: str | Bytes | None = None
+    start: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClosedLoop(Section):
     """Closed loops.
 
@@ -1061,8 +1124,8 @@ class ClosedLoop(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         flows: Number of flows of each loop, one after the other.
         from_: Senders. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1102,8 +1165,8 @@ class ParameterServer(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         compute: Time that a worker computes before the gradient of each layer. Default: 0ps.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         layers: Bytes of the gradient of each layer, in the order of back-propagation.
         model: A neural network, which gives layers and scale.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1137,8 +1200,8 @@ class Hsdp(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         gpus: GPUs of each server if these are hosts, which is also the number of rings; by default 8.
             (median paper, section IV-A: 8 rings).
         hosts: The GPUs, or the servers. Default: all.
@@ -1176,8 +1239,8 @@ class FileRequests(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         from_: Hosts that can send. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1222,8 +1285,8 @@ class OnOff(Section):
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
-            by default "pair" over the window transport for ring-allreduce, all-to-all, parameter-
-            server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         cycles: Number of times that each sender sends.
         duration: Duration of all: no flow starts later.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1710,6 +1773,7 @@ __all__ = [
     "ChakraTrace",
     "Change",
     "ClosedLoop",
+    "Collective",
     "Dumbbell",
     "Ecn",
     "FatTree",

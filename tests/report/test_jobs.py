@@ -59,24 +59,29 @@ def rows(page: str) -> list[list[str]]:
 def test_jobs_are_listed_with_bound_and_straggler(tmp_path: Path) -> None:
     result = incast.Scenario.from_toml(TWO).run()
     head, talk, train = rows(report.write(result, tmp_path / "a.html").read_text())
-    assert head == ["job", "flows", "completion time (µs)", "lower bound (µs)", "ratio", "straggler"]
+    assert head[:5] == ["job", "flows", "completion time (µs)", "lower bound (µs)", "ratio"]
+    assert head[5:] == ["bus bandwidth (Gbit/s)", "straggler"]
     of = {name: result.jobs.column(name).tolist() for name in result.jobs.columns}
     time, bound = of["jct_ps"][0] / 1e6, of["bound_ps"][0] / 1e6
     ratio = f"{of['bound_ratio'][0]:.3f}"
-    assert talk == ["talk", "4", number(time), number(bound), ratio, of["straggler_host"][0]]
+    # 200 KB of four ranks, times 2 · 3/4; without the computation.
+    assert of["busbw_bps"][0] == pytest.approx(300_000 * 8 / (time * 1e-6))
+    assert of["busbw_bps"][1] == pytest.approx(600_000 * 8 / (of["jct_ps"][1] * 1e-12 - 10e-6))
+    rates = [number(rate / 1e9) for rate in of["busbw_bps"]]
+    assert talk == ["talk", "4", number(time), number(bound), ratio, rates[0], of["straggler_host"][0]]
     assert float(ratio) == pytest.approx(time / bound, abs=5e-4)
     # The second pass begins after the computation.
     time, bound = of["jct_ps"][1] / 1e6, of["bound_ps"][1] / 1e6
     assert bound > 10 + of["bound_ps"][0] / 1e6
     ratio = f"{of['bound_ratio'][1]:.3f}"
-    assert train == ["train", "8", number(time), number(bound), ratio, of["straggler_host"][1]]
+    assert train == ["train", "8", number(time), number(bound), ratio, rates[1], of["straggler_host"][1]]
 
 
 def test_a_job_that_did_not_end_says_so(tmp_path: Path) -> None:
     # The flow of a pass is 300 KB, which take 24 us at least.
     cut = incast.Scenario.from_toml(TWO).with_({"run.until": "20us"}).run()
     _, talk, _ = rows(report.write(cut, tmp_path / "a.html").read_text())
-    assert (talk[2], talk[4:]) == ("not ended", ["–", "–"])
+    assert (talk[2], talk[4:]) == ("not ended", ["–", "–", "–"])
 
 
 def test_results_without_jobs_have_no_such_section(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ mod verdicts;
 use core::fmt;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ use crate::problem::Problem;
 use crate::results::info::{OutcomeInfo, TestbedInfo, Warning, Written};
 use crate::results::tables::{self, Labels};
 use crate::results::writer::ResultWriter;
-use crate::results::{ResultError, ResultInfo, Table, TableName, Tables};
+use crate::results::{ResultError, ResultInfo, Table, TableName, Tables, Volume};
 use crate::summary::{SizeClass, Summary};
 use recorder::{Notes, Recorder};
 use verdicts::{Ended, verdicts};
@@ -45,6 +46,8 @@ pub struct Job<'a> {
     pub algorithms: &'a [String],
     /// Names of the jobs, by the operations' job.
     pub jobs: &'a [String],
+    /// The bytes of jobs that are collectives, by job.
+    pub volumes: &'a BTreeMap<u16, Volume>,
     /// The warnings about the scenario; they go into the result.
     pub warnings: &'a [Problem],
     /// The windows in which the loads of traffic blocks are measured.
@@ -228,7 +231,7 @@ fn run_beside(
     recorder.operations(&recorder.notes.operations_not_started());
     recorder.add::<tables::ports::Ports>(&outcome.ports);
     if !simulation.operations.is_empty() {
-        let jobs = recorder.notes.finish_jobs(&outcome.bounds);
+        let jobs = recorder.notes.finish_jobs(&outcome.bounds, job.volumes);
         recorder.add::<tables::jobs::Jobs>(&jobs);
     }
     let (left_out, uncounted, resent) =

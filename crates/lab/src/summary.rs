@@ -380,6 +380,8 @@ pub struct JobFacts<'a> {
     pub jct_ps: Option<u64>,
     /// That divided by its lower bound, if it has one.
     pub bound_ratio: Option<f64>,
+    /// Its algorithm bandwidth and its bus bandwidth in bit/s, if it is a collective that was completed.
+    pub bandwidths: [Option<u64>; 2],
     /// The host of its straggler, the operation that ended last.
     pub straggler_host: Option<&'a str>,
 }
@@ -397,6 +399,12 @@ pub struct JobSummary {
     pub jct_ps: Option<Distribution>,
     /// Completion times divided by their lower bounds with empty queues; `None` when no job has one.
     pub bound_ratio: Option<Distribution>,
+    /// Algorithm bandwidths in bit/s; `None` when no completed job is a collective.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub algbw_bps: Option<Distribution>,
+    /// Bus bandwidths in bit/s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busbw_bps: Option<Distribution>,
     /// The job that took longest.
     pub slowest: Option<String>,
     /// The host of its straggler, the operation that ended last.
@@ -417,6 +425,10 @@ pub fn jobs(facts: &[JobFacts<'_>]) -> Vec<JobSummary> {
     let of_group = |name: String| {
         let members: Vec<_> = facts.iter().filter(|fact| group(fact) == name).collect();
         let times: Vec<f64> = members.iter().filter_map(|fact| Some(fact.jct_ps? as f64)).collect();
+        let bandwidths = |which: usize| {
+            let of = members.iter().filter_map(|fact| Some(fact.bandwidths[which]? as f64));
+            Distribution::of(of.collect())
+        };
         let slowest =
             members.iter().rev().max_by_key(|fact| fact.jct_ps).filter(|fact| fact.jct_ps.is_some());
         JobSummary {
@@ -425,6 +437,8 @@ pub fn jobs(facts: &[JobFacts<'_>]) -> Vec<JobSummary> {
             unfinished: (members.len() - times.len()) as u64,
             jct_ps: Distribution::of(times),
             bound_ratio: Distribution::of(members.iter().filter_map(|fact| fact.bound_ratio).collect()),
+            algbw_bps: bandwidths(0),
+            busbw_bps: bandwidths(1),
             slowest: slowest.map(|fact| fact.name.to_owned()),
             straggler_host: slowest.and_then(|fact| fact.straggler_host).map(str::to_owned),
         }

@@ -43,6 +43,7 @@ _SHOWN = (
     ("job time", "mean us", "job_time_mean_ps", 1e6),
     ("slowest", "us", "job_time_max_ps", 1e6),
     ("/ bound", "max", "job_bound_ratio_max", 1.0),
+    ("busbw", "mean Gbps", "job_busbw_mean_bps", 1e9),
     ("jobs", "unfinished", "jobs_unfinished", 1.0),
     ("flows", "unfinished", "flows_unfinished", 1.0),
     ("slowdown", "mean", "slowdown_all_mean", 1.0),

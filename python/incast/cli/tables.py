@@ -176,6 +176,32 @@ def _job_row(group: dict[str, Any]) -> list[str]:
     ]
 
 
+def bandwidths_table(results: Mapping[str, Result]) -> str:
+    """Bandwidths of the collectives of each traffic block; empty if there is none.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+    """
+    groups = ((label, group) for label, r in results.items() for group in r.info["summary"].get("jobs", []))
+    rows = [
+        [title(label), group["group"], *_bandwidths_row(group)]
+        for label, group in groups
+        if group.get("busbw_bps")
+    ]
+    if not rows:
+        return ""
+    means = (("algbw", "Gbps"), ("busbw", "Gbps"))
+    notes = (
+        "Means over the jobs. algbw: the size of the collective divided by its time; busbw: the bytes that "
+        "each rank sends at least, divided by the same time. Computations between passes do not count."
+    )
+    return f"collectives\n{table(columns('algorithm', 'traffic', *means), rows)}\n{paragraph(notes)}"
+
+
+def _bandwidths_row(group: dict[str, Any]) -> list[str]:
+    return [number(group[key]["mean"] / 1e9) for key in ("algbw_bps", "busbw_bps")]
+
+
 def loads_table(results: Mapping[str, Result]) -> str:
     """The measured loads of traffic blocks; empty without any.
 
@@ -235,5 +261,5 @@ def slowdown_table(results: Mapping[str, Result]) -> str:
     return f"FCT slowdown\n{table(columns('algorithm', *parts), rows)}\n{paragraph(notes)}"
 
 
-TABLES = (queue_table, loads_table, slowdown_table, jobs_table)
+TABLES = (queue_table, loads_table, slowdown_table, jobs_table, bandwidths_table)
 """The tables of results, in their order on the terminal; each is empty where there is nothing to say."""

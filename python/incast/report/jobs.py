@@ -12,7 +12,7 @@ from incast.results.result import Result
 LISTED = 50
 """Most jobs that a report lists."""
 
-HEAD = ("flows", "completion time (µs)", "lower bound (µs)", "ratio", "straggler")
+HEAD = ("flows", "completion time (µs)", "lower bound (µs)", "ratio", "bus bandwidth (Gbit/s)", "straggler")
 """Columns of a job's row."""
 
 
@@ -56,10 +56,10 @@ def _rows(result: Result, entry: int) -> list[Row]:
     table = result.jobs
     if not len(table):
         return []
-    columns = ("job", "flows", "jct_ps", "bound_ps", "bound_ratio", "no_bound", "straggler_host")
+    columns = ("job", "flows", "jct_ps", "bound_ps", "bound_ratio", "no_bound", "busbw_bps", "straggler_host")
     made = []
     for values in zip(*(table.column(name).tolist() for name in columns), strict=True):
-        name, flows, time_ps, bound_ps, ratio, why, host = values
+        name, flows, time_ps, bound_ps, ratio, why, busbw_bps, host = values
         ended = not math.isnan(time_ps)
         bounded = not math.isnan(bound_ps)
         cells = (
@@ -67,6 +67,7 @@ def _rows(result: Result, entry: int) -> list[Row]:
             number(time_ps / 1e6) if ended else "not ended",
             number(bound_ps / 1e6) if bounded else f"none: {why}",
             f"{ratio:.3f}" if ended and bounded else "–",
+            "–" if math.isnan(busbw_bps) else number(busbw_bps / 1e9),
             host if ended else "–",
         )
         made.append(Row(name, entry, cells, time_ps if ended else math.inf))

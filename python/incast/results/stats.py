@@ -281,6 +281,8 @@ METRICS = (
     "job_time_max_ps",
     "job_bound_ratio_mean",
     "job_bound_ratio_max",
+    "job_algbw_mean_bps",
+    "job_busbw_mean_bps",
     "jobs_unfinished",
     *(f"slowdown_{name}_{statistic}" for name in SIZE_CLASSES for statistic in ("mean", "p50", "p99")),
     "queue_mean_bytes",
@@ -291,7 +293,8 @@ METRICS = (
     "packets_resent",
 )
 """The numbers of a run that sweeps and replications average over seeds. Job times are completion times of all
-jobs, and their ratios to their lower bounds; ratios and slowdowns have no unit. Queues are the probed ports',
+jobs, and their ratios to their lower bounds; ratios and slowdowns have no unit. Only collectives
+have bandwidths. Queues are the probed ports',
 as sampled: the mean over all of them, and the longest. Flows without a size cannot be unfinished."""
 
 
@@ -340,6 +343,11 @@ def _job_metrics(groups: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         found[name.format("mean")] = math.fsum(means) / sum(counts)
         if not unfinished:
             found[name.format("max")] = max(float(group[key]["max"]) for group in known)
+    for key in ("algbw", "busbw"):
+        rates = [(group[f"{key}_bps"]["mean"], group["jobs"]) for group in groups if group.get(f"{key}_bps")]
+        if rates:
+            total = math.fsum(mean * count for mean, count in rates)
+            found[f"job_{key}_mean_bps"] = total / sum(count for _, count in rates)
     return found
 
 

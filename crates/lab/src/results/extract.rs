@@ -47,11 +47,15 @@ pub fn job_facts(table: &Table) -> Result<Vec<JobFacts<'_>>, String> {
     for batch in &table.batches {
         let jct = numbers::<Int64Type>(batch, "jct_ps")?;
         let ratio = numbers::<Float64Type>(batch, "bound_ratio")?;
+        let algbw = numbers::<Int64Type>(batch, "algbw_bps")?;
+        let busbw = numbers::<Int64Type>(batch, "busbw_bps")?;
         let rows = texts(batch, "job")?.zip(texts(batch, "straggler_host")?).zip(jct).zip(ratio);
-        facts.extend(rows.map(|(((name, host), jct), bound_ratio)| JobFacts {
+        let rows = rows.zip(algbw.zip(busbw));
+        facts.extend(rows.map(|((((name, host), jct), bound_ratio), (algbw, busbw))| JobFacts {
             name,
             jct_ps: jct.map(unsigned),
             bound_ratio,
+            bandwidths: [algbw, busbw].map(|rate| rate.map(unsigned)),
             straggler_host: Some(host).filter(|host| !host.is_empty()),
         }));
     }

@@ -5,7 +5,26 @@ use std::collections::BTreeMap;
 use incast_sim::Simulation;
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::record::OperationRecord;
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
+
+/// Bytes of a collective in all its passes, from which its bandwidths follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// The bytes that the algorithm bandwidth counts: the size of the operation, for each pass.
+    pub size: Bytes,
+    /// The bytes that the bus bandwidth counts: those that each rank sends at least.
+    pub moved: Bytes,
+    /// Time that each rank computes between the passes, which is no part of the operation.
+    pub computed: Time,
+}
+
+impl Volume {
+    /// Makes it of these bytes, and of the time between the passes.
+    pub(crate) fn new(size: u128, moved: u128, computed: Time) -> Self {
+        let bytes = |bytes: u128| Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX));
+        Self { size: bytes(size), moved: bytes(moved), computed }
+    }
+}
 
 /// A job after the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +49,32 @@ pub struct JobRecord {
     pub median_end: Time,
     /// Least time that it takes with empty queues; `None` if it neither sends nor computes.
     pub bound: Option<Time>,
+    /// The bytes that it exchanges, if it is a collective.
+    pub volume: Option<Volume>,
 }
 
 impl JobRecord {
     /// Returns the time that it took.
     pub(super) fn time(&self) -> Option<Time> {
         (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// Returns the rate of some of a collective's bytes in the time that it took, without the computations between its
+    /// passes.
+    fn rate(&self, of: impl Fn(&Volume) -> Bytes) -> Option<Rate> {
+        let volume = self.volume.as_ref()?;
+        let time = self.time()?.checked_sub(volume.computed).filter(|time| *time > Time::ZERO)?;
+        Some(Rate::of(of(volume), time))
+    }
+
+    /// Returns its algorithm bandwidth.
+    pub(super) fn algorithm_bandwidth(&self) -> Option<Rate> {
+        self.rate(|volume| volume.size)
+    }
+
+    /// Returns its bus bandwidth.
+    pub(super) fn bus_bandwidth(&self) -> Option<Rate> {
+        self.rate(|volume| volume.moved)
     }
 }
 
@@ -65,6 +104,7 @@ impl Jobs {
             last: None,
             median_end: Time::NEVER,
             bound: None,
+            volume: None,
         };
         let mut jobs: Vec<JobRecord> = (0..=u16::MAX).take(number).map(blank).collect();
         for operation in &simulation.operations {
@@ -111,14 +151,19 @@ impl Jobs {
         }
     }
 
-    /// The jobs at the end of the run, given their bounds.
-    pub(crate) fn finish(mut self, bounds: &[Option<Time>]) -> Vec<JobRecord> {
+    /// The jobs at the end of the run, given their bounds, and the bytes of those that are collectives.
+    pub(crate) fn finish(
+        mut self,
+        bounds: &[Option<Time>],
+        volumes: &BTreeMap<u16, Volume>,
+    ) -> Vec<JobRecord> {
         let bounds = bounds.iter().copied().chain(std::iter::repeat(None));
         for (((job, ends), bound), shorter) in
             self.jobs.iter_mut().zip(self.ends).zip(bounds).zip(self.shorter)
         {
             // The bound is one of all that could have been sent.
             job.bound = bound.filter(|_| !shorter);
+            job.volume = volumes.get(&job.job).copied();
             if job.ended < job.operations {
                 (job.end, job.last) = (Time::NEVER, None);
                 continue;

@@ -44,7 +44,7 @@ pub(crate) use parquet_io::{EachBatch, GROUP_ROWS};
 pub use error::ResultError;
 pub use folder::{ResultFolder, State};
 pub use info::ResultInfo;
-pub use jobs::JobRecord;
+pub use jobs::{JobRecord, Volume};
 pub use tables::{Table, TableName, Tables};
 pub use writer::write_sheet;
 

@@ -1,6 +1,7 @@
 //! The sink of every run: records become rows, in memory or on disk.
 
 use core::ops::ControlFlow;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
@@ -13,7 +14,7 @@ use super::RunError;
 use super::loads::Loads;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
-use crate::results::jobs::Jobs;
+use crate::results::jobs::{Jobs, Volume};
 use crate::results::tables::{self, Labels, Named, Rows, each_table};
 use crate::results::writer::{Digested, ResultWriter};
 use crate::results::{EachBatch, GROUP_ROWS, JobRecord, ResultError, ResultInfo, Table, TableName, Tables};
@@ -386,8 +387,12 @@ impl<'a> Notes<'a> {
             .collect()
     }
 
-    /// Returns the jobs at the end of the run, given their bounds.
-    pub(super) fn finish_jobs(&self, bounds: &[Option<Time>]) -> Vec<JobRecord> {
-        self.jobs.clone().finish(bounds)
+    /// Returns the jobs at the end of the run, given their bounds and the bytes of collectives.
+    pub(super) fn finish_jobs(
+        &self,
+        bounds: &[Option<Time>],
+        volumes: &BTreeMap<u16, Volume>,
+    ) -> Vec<JobRecord> {
+        self.jobs.clone().finish(bounds, volumes)
     }
 }

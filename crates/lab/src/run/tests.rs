@@ -81,6 +81,8 @@ fn simulation() -> Simulation {
     }
 }
 
+static NO_VOLUMES: BTreeMap<u16, Volume> = BTreeMap::new();
+
 const SCENARIO: &str = "name = \"two\"\n";
 
 /// Names of groups and of algorithms.
@@ -96,6 +98,7 @@ fn job<'a>(simulation: &'a Simulation, [groups, algorithms]: &'a [Vec<String>; 2
         groups,
         algorithms,
         jobs: &[],
+        volumes: &NO_VOLUMES,
         warnings: &[],
         windows: &[],
     }
@@ -547,7 +550,7 @@ fn goodput_and_rates_come_out_of_the_tables() {
     let bytes = Bytes::new((acked.value(last) - acked.value(0)) as u64);
     let span = Time::from_ps((time.value(last) - time.value(0)) as u64);
     assert!(bytes > Bytes::new(50_000));
-    let expected = std::collections::BTreeMap::from([(0, Rate::of(bytes, span))]);
+    let expected = BTreeMap::from([(0, Rate::of(bytes, span))]);
     assert_eq!(goodputs(&result.table(TableName::FlowSeries).unwrap(), all).unwrap(), expected);
     let error = goodputs(&result.table(TableName::Flows).unwrap(), all).unwrap_err();
     assert!(error.contains("time_ps"), "{error}");

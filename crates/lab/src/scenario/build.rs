@@ -1,5 +1,6 @@
 //! From a checked scenario to a simulation: each of its parts is made from one section.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incast_sim::Simulation;
@@ -14,6 +15,7 @@ use crate::grammar::reading::Reading;
 use crate::hash;
 use crate::load::Window;
 use crate::problem::{Problem, Problems};
+use crate::results::Volume;
 use crate::run::Job;
 use crate::topology::Fabric;
 use crate::traffic::connections::{self, Connections};
@@ -29,6 +31,8 @@ pub struct Built {
     /// Names of the jobs; an operation's `job` is an index into them. A name is the name of its traffic
     /// block, or that and a part, like `ring/group3`.
     pub jobs: Vec<String>,
+    /// The bytes of jobs that are collectives, by job.
+    pub volumes: BTreeMap<u16, Volume>,
     /// Algorithms with their presets, like `oscar:paper`; a flow's `algorithm` is an index into them.
     pub algorithms: Vec<String>,
     /// The windows in which the loads of traffic blocks are measured.
@@ -43,8 +47,8 @@ impl Built {
     /// Returns the simulation as a job, under a name and with the effective scenario as text.
     #[must_use]
     pub fn job<'a>(&'a self, name: &'a str, scenario: &'a str) -> Job<'a> {
-        let Self { simulation, groups, jobs, algorithms, warnings, windows, fabric: _ } = self;
-        Job { simulation, name, scenario, groups, algorithms, jobs, warnings, windows }
+        let Self { simulation, groups, jobs, volumes, algorithms, warnings, windows, fabric: _ } = self;
+        Job { simulation, name, scenario, groups, algorithms, jobs, volumes, warnings, windows }
     }
 }
 
@@ -58,7 +62,7 @@ impl Scenario {
         let (root, fabric) = (&self.root, &self.checked.fabric);
         let scope = self.checked.scope(root);
         let (policy, balancing) = balancing::settings(&root.balancing, &root.switch);
-        let Traffic { flows, order, operations, jobs, windows } = self.traffic(policy, &mut reading);
+        let Traffic { flows, order, operations, jobs, volumes, windows } = self.traffic(policy, &mut reading);
         let (until, stall_after, clock) = run::settings(&root.run, &scope.sections);
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
@@ -89,6 +93,7 @@ impl Scenario {
             simulation,
             groups: self.groups().into_iter().map(str::to_owned).collect(),
             jobs,
+            volumes,
             windows,
             algorithms: self.algorithms(),
             fabric: Arc::clone(fabric),
@@ -107,6 +112,7 @@ impl Scenario {
         let mut flows: Vec<(bool, Flow)> = Vec::new();
         let mut connected = 0;
         let (mut operations, mut jobs, mut windows) = (Vec::<Operation>::new(), Vec::new(), Vec::new());
+        let mut volumes = BTreeMap::new();
         for (group, (block, algorithm)) in (0_u16..).zip(self.root.traffic.iter().zip(&self.checked.uses)) {
             let made = match block.pattern.make(&setting, self.root.seed, block.name()) {
                 Ok(made) => made,
@@ -124,6 +130,9 @@ impl Scenario {
                 "" => block.name().to_owned(),
                 part => format!("{}/{part}", block.name()),
             }));
+            // More jobs than numbers are refused below.
+            let of_block = made.volumes.into_iter();
+            volumes.extend(of_block.map(|(job, volume)| (job.wrapping_add(numbers[2] as u16), volume)));
             operations.extend(made.operations.into_iter().map(|o| work::moved(o, numbers)));
             let key = |draft: &Draft| hash::key(self.root.seed, block.name(), draft.index);
             let described = |(draft, is_sent): (Draft, bool)| {
@@ -165,7 +174,7 @@ impl Scenario {
         if flows.is_empty() && reading.is_sound() {
             reading.wrong_key("traffic", "makes no flow before the run ends");
         }
-        Traffic { flows, order, operations, jobs, windows }
+        Traffic { flows, order, operations, jobs, volumes, windows }
     }
 }
 
@@ -175,5 +184,6 @@ struct Traffic {
     order: Vec<u32>,
     operations: Vec<Operation>,
     jobs: Vec<String>,
+    volumes: BTreeMap<u16, Volume>,
     windows: Vec<Window>,
 }

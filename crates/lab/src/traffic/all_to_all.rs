@@ -7,7 +7,7 @@ use super::groups::{Grouping, groups, job_name};
 use super::hosts::{End, Hosts};
 use super::ranks::{Layout, Ranks};
 use super::stream::Stream;
-use super::work::{Made, Transfer};
+use super::work::{Made, Transfer, Volume};
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -186,6 +186,12 @@ impl AllToAll {
             let job = made.job(job_name(plan.groups.len(), number));
             let members = plan.layout.members(group);
             let n = members.len();
+            // With experts some exchange more than others, and there is no size of the operation.
+            if plan.experts.is_empty() {
+                let each = u128::from(plan.size.get()) * u128::from(self.passes);
+                let computed = plan.compute.times(u64::from(self.passes - 1));
+                made.measure(job, Volume::new(each * n as u128, each * (n as u128 - 1), computed));
+            }
             // What each member must have done before it sends next.
             let mut before: Vec<Vec<u32>> = vec![Vec::new(); n];
             for pass in 0..self.passes {

@@ -44,6 +44,7 @@ impl Pattern {
         match self {
             Self::RingAllReduce(_)
             | Self::AllToAll(_)
+            | Self::Collective(_)
             | Self::ParameterServer(_)
             | Self::Hsdp(_)
             | Self::GoalFile(_)

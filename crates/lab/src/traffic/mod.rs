@@ -7,6 +7,7 @@
 mod all_to_all;
 mod chakra_trace;
 mod closed_loop;
+mod collective;
 pub(crate) mod connections;
 mod file_requests;
 mod flow_table;
@@ -73,6 +74,8 @@ kinds! {
         "ring-allreduce" => RingAllReduce(ring_all_reduce::RingAllReduce),
         /// every host sends to every other, or to random experts, pass after pass.
         "all-to-all" => AllToAll(all_to_all::AllToAll),
+        /// a collective operation by one of its algorithms, pass after pass.
+        "collective" => Collective(collective::Collective),
         /// a new flow when one ends.
         "closed-loop" => ClosedLoop(closed_loop::ClosedLoop),
         /// workers push the gradients of each layer to servers.
@@ -97,8 +100,8 @@ section! {
         /// policy.
         balancing: Option<Balancing> = None,
         /// Flows that share a connection, and with it a path, an order and a congestion state; by default "pair" over
-        /// the window transport for ring-allreduce, all-to-all, parameter-server, hsdp, goal-file and chakra-trace, and
-        /// "flow" for the others.
+        /// the window transport for ring-allreduce, all-to-all, collective, parameter-server, hsdp, goal-file and
+        /// chakra-trace, and "flow" for the others.
         connections: Option<Connections> = None,
         /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
@@ -179,6 +182,7 @@ impl Pattern {
             Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::RingAllReduce(pattern) => pattern.check(setting),
             Self::AllToAll(pattern) => pattern.check(setting),
+            Self::Collective(pattern) => pattern.check(setting),
             Self::ClosedLoop(pattern) => pattern.check(setting),
             Self::ParameterServer(pattern) => pattern.check(setting),
             Self::Hsdp(pattern) => pattern.check(setting),
@@ -228,6 +232,7 @@ impl Pattern {
             Self::ChakraTrace(pattern) => return pattern.placed(setting).map(Placed::made),
             Self::RingAllReduce(pattern) => return pattern.make(setting),
             Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
+            Self::Collective(pattern) => return pattern.make(setting),
             Self::ClosedLoop(pattern) => return pattern.make(setting, seed, name),
             Self::ParameterServer(pattern) => return pattern.make(setting),
             Self::Hsdp(pattern) => return pattern.make(setting, seed, name),

@@ -9,7 +9,7 @@ use incast_units::{Bytes, Time};
 use super::groups::{Grouping, groups, job_name};
 use super::hosts::{End, Hosts};
 use super::ranks::{Layout, Ranks, share};
-use super::work::Made;
+use super::work::{Made, Volume};
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
@@ -133,6 +133,10 @@ impl RingAllReduce {
         let mut made = Made::default();
         for (number, ring) in rings.iter().enumerate() {
             let job = made.job(job_name(rings.len(), number));
+            let ranks = (ring.len() * layout.per_host()) as u128;
+            let size = u128::from(self.size().unwrap_or(Bytes::ZERO).get()) * u128::from(self.passes);
+            let computed = compute.times(u64::from(self.passes - 1));
+            made.measure(job, Volume::new(size, 2 * size * (ranks - 1) / ranks, computed));
             // What each host must have done before it sends next.
             let mut before: Vec<Vec<u32>> = vec![Vec::new(); ring.len()];
             for pass in 0..self.passes {

@@ -1,6 +1,7 @@
 //! Output of a traffic block: flows, and operations that send and receive some of them.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::{Operation, What};
@@ -9,6 +10,7 @@ use incast_units::{Bytes, Time};
 use super::Draft;
 use super::hosts::End;
 use crate::load::Window;
+pub(crate) use crate::results::jobs::Volume;
 
 /// The flows and operations of a block. Operations name flows, other operations and jobs by their index within
 /// the block.
@@ -18,6 +20,8 @@ pub(crate) struct Made {
     pub(crate) operations: Vec<Operation>,
     /// The names of its jobs, appended to the block's name; an empty one is the whole block.
     pub(crate) jobs: Vec<String>,
+    /// The bytes that jobs exchange which are collectives, by job.
+    pub(crate) volumes: BTreeMap<u16, Volume>,
     /// The times at which flows start that count; `None`: all of them count.
     pub(crate) counted: Option<Range<Time>>,
     /// Of a block with a load: the window in which it is measured.
@@ -42,6 +46,11 @@ impl Made {
     pub(crate) fn job(&mut self, name: impl Into<String>) -> u16 {
         self.jobs.push(name.into());
         (self.jobs.len() - 1) as u16
+    }
+
+    /// Says what a job exchanges, which is a collective.
+    pub(crate) fn measure(&mut self, job: u16, volume: Volume) {
+        self.volumes.insert(job, volume);
     }
 
     /// Adds a flow with the operations that send and receive it: they depend on nothing yet.

@@ -1,6 +1,6 @@
 //! The table `jobs`.
 
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 use super::declare::table;
 use crate::results::jobs::JobRecord;
@@ -41,6 +41,11 @@ table! {
         bound_increase: Option<f64> = ratio(record).map(|ratio| ratio - 1.0),
         /// why it has no lower bound
         no_bound: Option<&str> = record.bound.is_none().then_some("it neither sends nor computes"),
+        /// algorithm bandwidth of a collective: size of its passes, by its completion time without the computations between
+        /// them; null for other jobs
+        algbw_bps: Option<Rate> = record.algorithm_bandwidth(); earlier null,
+        /// bus bandwidth of a collective: bytes that each rank sends at least, by the same time; null for other jobs
+        busbw_bps: Option<Rate> = record.bus_bandwidth(); earlier null,
     }
 }
 

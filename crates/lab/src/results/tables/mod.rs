@@ -287,7 +287,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(nulls, ["source_card", "destination_card"]);
+        assert_eq!(nulls, ["source_card", "destination_card", "algbw_bps", "busbw_bps"]);
     }
 
     #[test]
