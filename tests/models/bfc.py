@@ -1,7 +1,7 @@
 """A plain model of backpressure flow control, and the cases it is held against the simulator with.
 
-It is written from docs/network/bfc.md, scheduling.md, switch-buffer.md and engine.md; hosts, wires and
-transport are from plain.py.
+It is written from docs/network/bfc.md, scheduling.md, switch-buffer.md and engine.md; hosts and
+transport are from plain.py, wires from links.py.
 """
 
 from __future__ import annotations

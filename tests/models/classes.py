@@ -1,7 +1,7 @@
 """A plain model of PFC on some queues only, and the cases it is held against the simulator with.
 
-It is written from docs/network/pfc.md, switch-buffer.md and scheduling.md; wires and transport are from
-plain.py.
+It is written from docs/network/pfc.md, switch-buffer.md and scheduling.md; wires are from links.py and
+transport is from plain.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 
 from models.cases import US, Case, Link, Shared, paused
 from models.clock import Clock
-from models.plain import PFC_FRAME, START, Held, Host, Outcome, Packet, Receiver, Switch, Wire, network
+from models.links import START, Packet, Wire
+from models.plain import Host, Outcome, Receiver, network
+from models.switches import PFC_FRAME, Held, Switch
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A plain model of Homa: receivers grant, senders send the shortest message first, packets have priorities.
 
-Written from docs/network/homa.md (and the pages that plain.py names); switches and links are from plain.py.
+Written from docs/network/homa.md (and the pages that plain.py and the others name); switches and links are
+from switches.py and links.py.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from models.plain import Sender as PlainSender
 from models.trimming import Packet, Run, TrimmingCase, trimming_spines, trimming_star
 
 PULL = 6
-"""The timer of pulls, as a kind of event: after all others (plain.py has those)."""
+"""The timer of pulls, as a kind of event: after all others (links.py has those)."""
 
 
 @dataclass(frozen=True)
