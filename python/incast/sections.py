@@ -1505,6 +1505,23 @@ class Ecn(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Watchdog(Section):
+    """Watchdog, which ends pauses that last too long.
+
+    Attributes:
+        action: What becomes of packets of the queue in between. (SONiC). Default: drop.
+        detect: A storm begins when a queue has been paused for so long, and has held a packet all that
+            time. (SONiC's ``pfcwd start_default``). Default: 200ms.
+        restore: It ends when the far end has not paused the queue for so long; by default twice
+            ``detect``. (SONiC's ``pfcwd start``).
+    """
+
+    action: Literal["drop", "forward"] | None = None
+    detect: str | Time | None = None
+    restore: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Pfc(Section):
     """Priority flow control; if it is absent, the fabric drops packets.
 
@@ -1515,6 +1532,7 @@ class Pfc(Section):
         headroom_factor: Automatic headroom is this multiple of the link's rate times delay instead.
         queues: The lossless queues, ``[3, 4]``; by default all. Packets of other queues pause nobody
             and are dropped where there is no room.
+        watchdog: Watchdog, which ends pauses that last too long.
         xoff: Amount at which to pause; ``"auto"``: the dynamic threshold of the shared buffer. Default:
             auto.
         xon_offset: Resume this far below the threshold. (public artifacts of HPCC and OSCAR: 3 KiB).
@@ -1524,6 +1542,7 @@ class Pfc(Section):
     headroom: str | Bytes | Literal["auto"] | None = None
     headroom_factor: int | None = None
     queues: Sequence[int] | None = None
+    watchdog: Watchdog | bool | Mapping[str, object] | None = None
     xoff: str | Bytes | Literal["auto"] | None = None
     xon_offset: str | Bytes | None = None
 
@@ -1819,4 +1838,5 @@ __all__ = [
     "Switch",
     "Transport",
     "Trimming",
+    "Watchdog",
 ]

@@ -1,4 +1,4 @@
-"""A plain model of PFC on some queues only, and the cases it is held against the simulator with.
+"""A plain model of PFC on some queues and of its watchdog, and the cases to hold it against the simulator.
 
 It is written from docs/network/pfc.md, switch-buffer.md and scheduling.md; wires are from links.py and
 transport is from plain.py.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,18 @@ from models.links import START, Packet, Wire
 from models.plain import Host, Outcome, Receiver, network
 from models.switches import PFC_FRAME, Held, Switch
 
+WATCHDOG = 5
+"""At a switch its watchdog comes after all arrivals of an instant, by port and queue."""
+
+
+@dataclass(frozen=True)
+class Watchdog:
+    """The keys of `[switch.pfc.watchdog]`; times in picoseconds."""
+
+    detect: int
+    restore: int
+    action: str
+
 
 @dataclass(frozen=True)
 class ClassesCase(Case):
@@ -24,12 +37,19 @@ class ClassesCase(Case):
 
     lossless: tuple[int, ...] = (0,)
     egress_alpha: float = 1
+    watchdog: Watchdog | None = None
 
     def sections(self) -> dict[str, object]:
         sections = super().sections()
         switch = sections["switch"]
         assert isinstance(switch, dict)
         switch["pfc"]["queues"] = list(self.lossless)
+        if self.watchdog is not None:
+            switch["pfc"]["watchdog"] = {
+                "detect": f"{self.watchdog.detect}ps",
+                "restore": f"{self.watchdog.restore}ps",
+                "action": self.watchdog.action,
+            }
         if isinstance(self.buffer, Shared):
             switch["egress_alpha"] = self.egress_alpha
         return sections
@@ -89,6 +109,9 @@ class ClassesSwitch(Switch):
         self.lossy = 0
         self.frames: list[list[Packet]] = []
         self.paused: list[set[int]] = []
+        self.watchdog = case.watchdog
+        self.storms: set[tuple[int, int]] = set()
+        self.spell: Counter[tuple[int, int]] = Counter()
 
     def add(self, link: Link) -> Wire:
         self.accounts |= {(len(self.wires), queue): Held() for queue in self.lossless}
@@ -101,7 +124,49 @@ class ClassesSwitch(Switch):
             super().arrived(port, packet)
             return
         change(self.paused[port], packet)
+        self.spell[port, packet.queue] += 1
+        self.watch(port, packet.queue)
         self.serve(port)
+
+    def watch(self, port: int, queue: int) -> None:
+        """Sets the watchdog for a queue that is paused with a packet in it, or in a storm and not paused."""
+        if self.watchdog is None:
+            return
+        paused, storm = queue in self.paused[port], (port, queue) in self.storms
+        wait = None
+        if paused and not storm and self.queues[port][queue]:
+            wait, then = self.watchdog.detect, self.begin
+        elif storm and not paused:
+            wait, then = self.watchdog.restore, self.end
+        if wait is not None:
+            spell, place = self.spell[port, queue], port * 128 + queue
+            self.clock.at(self.clock.now + wait, WATCHDOG, place, then, port, queue, spell)
+
+    def begin(self, port: int, queue: int, spell: int) -> None:
+        """A storm begins, if nothing has changed since."""
+        if self.spell[port, queue] != spell or (port, queue) in self.storms:
+            return
+        assert self.watchdog is not None
+        self.storms.add((port, queue))
+        while self.watchdog.action == "drop" and self.queues[port][queue]:
+            ingress, packet = self.queues[port][queue].popleft()
+            self.held -= packet.size
+            self.left(ingress, packet)
+        self.serve(port)
+
+    def end(self, port: int, queue: int, spell: int) -> None:
+        """A storm ends, if nothing has changed since."""
+        if self.spell[port, queue] == spell:
+            self.storms.discard((port, queue))
+
+    def enqueue(self, port: int, out: int, packet: Packet) -> None:
+        place = (out, packet.queue)
+        if self.watchdog is not None and self.watchdog.action == "drop" and place in self.storms:
+            return
+        before = len(self.queues[out][packet.queue])
+        super().enqueue(port, out, packet)
+        if before == 0:
+            self.watch(out, packet.queue)
 
     def free(self) -> float:
         """Returns the free part of the pool, which is the buffer less all headroom and all reserves."""
@@ -136,8 +201,11 @@ class ClassesSwitch(Switch):
             held.pool += size
         else:
             fits = False
+            if held.headroom + size > self.pfc.headroom:
+                assert self.watchdog is not None, "the case's headroom is too small"
+                assert self.watchdog.action == "forward"
+                return False
             held.headroom += size
-            assert held.headroom <= self.pfc.headroom, "the case's headroom is too small"
         if not fits and not held.pausing:
             held.pausing = True
             self.signal(ingress, packet.queue, "pause")
@@ -177,7 +245,9 @@ class ClassesSwitch(Switch):
         if self.frames[port]:
             wire.send(self.frames[port].pop(0))
             return
-        ready = [[] if number in self.paused[port] else self.sizes(q) for number, q in enumerate(queues)]
+        forwards = self.watchdog is not None and self.watchdog.action == "forward"
+        kept = {queue for queue in self.paused[port] if not (forwards and (port, queue) in self.storms)}
+        ready = [[] if number in kept else self.sizes(q) for number, q in enumerate(queues)]
         if any(ready):
             ingress, packet = queues[self.schedulers[port].choose(ready)].popleft()
             wire.send(packet)
@@ -244,5 +314,27 @@ def classes(seed: int) -> ClassesCase:
     )
 
 
-KINDS: dict[str, Callable[[int], ClassesCase]] = {"lossless and lossy queues": classes}
+def watched(seed: int) -> ClassesCase:
+    """The same with a watchdog that does not wait for long, and links so slow that it acts."""
+    draw = random.Random(f"watched {seed}")
+    case = classes(seed)
+    slow = draw.choice([link.a for link in case.links if link.a[0] == "h"])
+    links = tuple(
+        replace(link, rate=max(link.rate // draw.randint(5, 50), 10**9)) if slow == link.a else link
+        for link in case.links
+    )
+    flows = tuple(
+        replace(flow, destination=slow) if flow.source != slow and draw.random() < 0.6 else flow
+        for flow in case.flows
+    )
+    watchdog = Watchdog(
+        draw.randrange(US, 30 * US), draw.randrange(US, 30 * US), draw.choice(["drop", "forward"])
+    )
+    return replace(case, links=links, flows=flows, watchdog=watchdog)
+
+
+KINDS: dict[str, Callable[[int], ClassesCase]] = {
+    "lossless and lossy queues": classes,
+    "PFC with a watchdog": watched,
+}
 """Functions that draw a case of each kind from a seed."""

@@ -15,6 +15,7 @@ CASES = {
     "two switches with PFC": 200,
     "two switches with PFC, tiny packets": 300,
     "lossless and lossy queues": 150,
+    "PFC with a watchdog": 150,
     "bfc star": 150,
     "bfc spines": 150,
     "rotor": 150,

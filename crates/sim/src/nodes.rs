@@ -19,6 +19,7 @@ use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
 use crate::switch::optical::OpticalSwitch;
 use crate::switch::tor::Tor;
+use crate::switch::watchdog::WatchedSwitch;
 
 /// Constructor of a kind of node.
 type New<N> = fn(NodeId, &Facts<'_>, &Simulation, &Shared) -> Result<N, String>;
@@ -103,6 +104,7 @@ nodes! {
     Switch(Switch) by |id, facts, simulation, _| Switch::new(id, facts.fabric(), simulation);
     BackpressureSwitch(BackpressureSwitch) by
         |id, facts, simulation, _| BackpressureSwitch::new(id, facts.fabric(), simulation);
+    WatchedSwitch(WatchedSwitch) by |id, facts, simulation, _| WatchedSwitch::new(id, facts.fabric(), simulation);
     OpticalSwitch(OpticalSwitch) by |id, facts, _, _| Ok(OpticalSwitch::new(id, facts.fabric()));
     Tor(Tor) by |id, facts, simulation, _| Tor::new(id, facts.fabric(), simulation);
     #[cfg(feature = "examples")] Repeater(crate::example::node::Repeater) by |id, facts, _, _| crate::example::node::Repeater::new(id, facts.fabric());

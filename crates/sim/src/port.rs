@@ -57,6 +57,10 @@ pub(crate) struct Port {
     pub(crate) trimmed: u64,
     /// Pause frames sent through this port.
     pub(crate) pauses_sent: u64,
+    /// Storms that a watchdog of PFC found here.
+    pub(crate) storms: u64,
+    /// Packets, of those dropped, that it dropped.
+    pub(crate) storm_drops: u64,
     /// Largest total length of its queues.
     pub(crate) peak: u64,
     /// Packets of any kind that the link corrupted.
@@ -129,6 +133,8 @@ impl Port {
             marked: 0,
             trimmed: 0,
             pauses_sent: 0,
+            storms: 0,
+            storm_drops: 0,
             peak: 0,
             corrupted: 0,
             is_special: false,
@@ -421,6 +427,8 @@ impl Port {
             peak_queue: Bytes::new(self.peak),
             paused: Time::from_ps(self.paused_total + open),
             pauses_sent: self.pauses_sent,
+            storms: self.storms,
+            storm_drops: self.storm_drops,
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) const PACED: Rank = after(3);
 /// A retransmission timer. Entity: the sender's place in its table; under Homa the index of the message.
 pub(crate) const RETRANSMIT: Rank = after(4);
 /// A timer of the congestion control, entity: the sender's place in its table; or of the flow control,
-/// entity: the port.
+/// entity: the port, and with a watchdog of PFC the queue, too.
 pub(crate) const CONTROL: Rank = after(5);
 /// A timer of a receiver: a held acknowledgement is due, or the flow stops. Entity: the receiver's
 /// index of the flow.

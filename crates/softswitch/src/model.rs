@@ -433,6 +433,11 @@ fn check(network: &Network, switch: &Switch) -> Result<(), Invalid> {
     if let Some(problem) = switch.problem() {
         return Err(Invalid(problem));
     }
+    if switch.watchdog().is_some() {
+        return fail(
+            "a switch for real packets pauses a link for as long as it is asked to, without a watchdog",
+        );
+    }
     if switch.queues != 1 || switch.bfc.is_some() || switch.trimming.is_some() {
         return fail("ports of a switch for real packets have one queue, without BFC and without trimming");
     }

@@ -179,6 +179,7 @@ impl Backend for Testbed {
             "switch.buffers" => "every switch of a testbed has the same buffer",
             "switch.packed_telemetry" => "the record that TCP carries on a testbed is not packed",
             "switch.egress_limit" => "ports of a testbed drop nothing with PFC, or share the buffer without",
+            "switch.pfc.watchdog" => "links of a testbed are paused for as long as its switches ask",
             "switch.queues" | "switch.pfc.queues" => "a port of a testbed has one queue",
             "switch.scheduler" | "switch.quanta" | "switch.weights" | "switch.strict" => {
                 "a port of a testbed has one queue, which it serves in order"

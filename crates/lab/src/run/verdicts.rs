@@ -3,7 +3,7 @@
 
 use incast_sim::Simulation;
 use incast_sim::describe::transport::{Kind, Recovery};
-use incast_sim::record::Outcome;
+use incast_sim::record::{Outcome, PortTotals};
 
 use super::recorder::Output;
 use crate::load::Load;
@@ -27,7 +27,8 @@ pub(super) struct Ended<'a> {
 type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] = &[lost_captures, unsteady_loads, tied_drops, held_up_windows, needless_repairs];
+const VERDICTS: &[Verdict] =
+    &[lost_captures, unsteady_loads, tied_drops, held_up_windows, needless_repairs, storms];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -79,6 +80,33 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
         .with_hint("run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have")
     };
     (tied >= least && tied * one_in >= drops).then(problem).into_iter().collect()
+}
+
+/// Ports that are named in a verdict.
+const NAMED: usize = 8;
+
+/// The watchdog of PFC has ended pauses: of a deadlock, or of a port that was held for longer than it waits.
+fn storms(ended: &Ended<'_>) -> Vec<Problem> {
+    let ports = &ended.outcome.ports;
+    let storms: u64 = ports.iter().map(|port| port.storms).sum();
+    let drops: u64 = ports.iter().map(|port| port.storm_drops).sum();
+    let network = &ended.simulation.network;
+    let found = ports.iter().filter(|port| port.storms > 0);
+    let name = |port: &PortTotals| format!("{} port {}", network.nodes[port.node as usize], port.port);
+    let mut names: Vec<String> = found.map(name).collect();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let problem = || {
+        Problem::new(format!(
+            "the PFC watchdog acted {storms} times, at {}{more}: it broke a deadlock, or pauses that lasted too long, and \
+             dropped {drops} packets",
+            names.join(", ")
+        ))
+        .about("switch.pfc.watchdog")
+        .with_hint("without [switch.pfc.watchdog] a deadlock ends the run, and names the ports that wait on each other")
+    };
+    (storms > 0).then(problem).into_iter().collect()
 }
 
 /// Held acknowledgements decide from this share of the packets on, one in ten, and from this number on.

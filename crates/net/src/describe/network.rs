@@ -21,6 +21,8 @@ pub enum NodeKind {
     Switch,
     /// A switch with backpressure flow control.
     BackpressureSwitch,
+    /// A switch whose PFC has a watchdog.
+    WatchedSwitch,
     /// Passes packets on by a schedule of circuits.
     OpticalSwitch,
     /// The switch of a rack in a network with circuits.
@@ -36,7 +38,7 @@ impl NodeKind {
     #[must_use]
     pub const fn stores(self) -> bool {
         match self {
-            Self::Host | Self::Switch | Self::BackpressureSwitch | Self::Tor => true,
+            Self::Host | Self::Switch | Self::BackpressureSwitch | Self::WatchedSwitch | Self::Tor => true,
             Self::OpticalSwitch => false,
             #[cfg(feature = "examples")]
             Self::Repeater => false,

@@ -50,10 +50,11 @@ impl Simulation {
     }
 
     /// Returns the kind of a node; with [`switch::Switch::bfc`] every switch is one with backpressure flow
-    /// control.
+    /// control, with a watchdog of PFC one that has it.
     pub fn kind(&self, node: network::NodeId) -> network::NodeKind {
         match self.network.kind(node) {
             network::NodeKind::Switch if self.switch.bfc.is_some() => network::NodeKind::BackpressureSwitch,
+            network::NodeKind::Switch if self.switch.watchdog().is_some() => network::NodeKind::WatchedSwitch,
             kind => kind,
         }
     }

@@ -235,6 +235,12 @@ impl<Of> Switch<Of> {
         }
     }
 
+    /// The watchdog of PFC, if there is one.
+    #[must_use]
+    pub fn watchdog(&self) -> Option<Watchdog> {
+        self.pfc.and_then(|pfc| pfc.watchdog)
+    }
+
     /// The queues that PFC keeps from losses.
     #[must_use]
     pub fn lossless(&self) -> QueueSet {
@@ -265,6 +271,11 @@ impl Switch {
             if let Some(none) = queues.iter().find(|queue| *queue >= self.queues) {
                 return Some(format!("queue {none} is lossless, of {} queues", self.queues));
             }
+        }
+        if let Some(watchdog) = self.watchdog()
+            && watchdog.detect.min(watchdog.restoration()) == Time::ZERO
+        {
+            return Some("a watchdog needs times above zero".into());
         }
         if let Some(trimming) = &self.trimming {
             if self.pfc.is_some() {
@@ -395,11 +406,54 @@ pub struct Pfc {
     /// If [`Pfc::headroom`] is `None`: this multiple of rate × delay of the link, rounded down, instead of
     /// [`Pfc::headroom_for`].
     pub headroom_factor: Option<u64>,
+    /// Watchdog at the ports of switches; `None` for none.
+    pub watchdog: Option<Watchdog>,
+}
+
+named! {
+    /// What becomes of the packets of a queue in a storm of pauses.
+    pub enum Storm {
+        "drop" => Drop: "they are dropped, those that wait and those that come",
+        "forward" => Forward: "they are sent, and pauses are ignored",
+    }
+}
+
+/// A PFC watchdog: a queue of a port that has been paused for too long is in a storm, until it has not been paused for a
+/// while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// A storm begins when a queue has been paused for so long, and has held a packet all that time.
+    pub detect: Time,
+    /// It ends when the far end has not paused the queue for so long; `None`: twice [`Watchdog::detect`].
+    pub restore: Option<Time>,
+    /// What becomes of packets in between.
+    pub action: Storm,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self { detect: Time::from_ms(200), restore: None, action: Storm::Drop }
+    }
+}
+
+impl Watchdog {
+    /// The time without a pause after which a storm ends.
+    #[must_use]
+    pub fn restoration(&self) -> Time {
+        self.restore.unwrap_or(self.detect.times(2))
+    }
 }
 
 impl Default for Pfc {
     fn default() -> Self {
-        Self { queues: None, xoff: None, xon_offset: Bytes::new(3072), headroom: None, headroom_factor: None }
+        Self {
+            queues: None,
+            xoff: None,
+            xon_offset: Bytes::new(3072),
+            headroom: None,
+            headroom_factor: None,
+            watchdog: None,
+        }
     }
 }
 

@@ -33,6 +33,10 @@ pub struct PortTotals {
     pub paused: Time,
     /// Pause frames sent to the far end.
     pub pauses_sent: u64,
+    /// Times at which the watchdog of PFC found a queue paused for too long.
+    pub storms: u64,
+    /// Packets, of those dropped, that it dropped.
+    pub storm_drops: u64,
 }
 
 impl PortTotals {
@@ -51,6 +55,8 @@ impl PortTotals {
             peak_queue,
             paused,
             pauses_sent,
+            storms,
+            storm_drops,
         } = self;
         digest.add(&[at(*node, *port), transmitted.get(), *packets, *drops, dropped.get(), *marked]);
         digest.add(&[peak_queue.get(), paused.ps(), *pauses_sent]);
@@ -60,6 +66,9 @@ impl PortTotals {
         }
         if *corrupted > 0 {
             digest.add(&[*corrupted]);
+        }
+        if *storms > 0 {
+            digest.add(&[*storms, *storm_drops]);
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Buffer {
     ingress: Vec<Option<Ingress>>,
     /// With PFC: an egress queue is limited to this multiple of the free part of the whole buffer.
     egress_limit: Option<Fixed>,
-    /// With PFC: whether the headroom of every port is at least the proven need.
+    /// With PFC: whether the headroom of every port is at least the proven need, and pauses are obeyed.
     has_headroom: bool,
 }
 
@@ -122,7 +122,10 @@ impl Buffer {
             let need = describe::Pfc::headroom_for(out.rate, out.delay, largest_packet, priorities);
             description.headroom(out.rate, out.delay, largest_packet) >= need
         };
-        let has_headroom = ports.iter().all(enough);
+        // Where a watchdog forwards, more may come than headroom is made for.
+        let forwards =
+            description.watchdog().is_some_and(|watchdog| watchdog.action == describe::Storm::Forward);
+        let has_headroom = !forwards && ports.iter().all(enough);
         Ok(Self { rule, held: 0, peak: 0, size, ingress, egress_limit, has_headroom })
     }
 
@@ -151,8 +154,8 @@ impl Buffer {
     }
 
     /// Whether the loss of a packet from `ingress` (as in [`Buffer::admit`]) is a violation: where it is lossless, unless
-    /// queues are limited or the headroom given is below [`Pfc::headroom_for`](describe::Pfc::headroom_for), with which
-    /// loss is a result.
+    /// queues are limited, the headroom given is below [`Pfc::headroom_for`](describe::Pfc::headroom_for), or a watchdog
+    /// ignores pauses, with which loss is a result.
     #[must_use]
     pub fn is_lossless(&self, ingress: usize) -> bool {
         self.ingress.get(ingress).is_some_and(Option::is_some)
@@ -221,8 +224,8 @@ impl Pausing {
         delay: Time,
         largest_packet: Bytes,
     ) -> Option<Self> {
-        // The headroom's keys are read by `headroom`, and the queues by `lossless`.
-        let describe::Pfc { queues: _, xoff, xon_offset, headroom: _, headroom_factor: _ } =
+        // The headroom's keys are read by `headroom`, the queues by `lossless`, and the watchdog ends pauses.
+        let describe::Pfc { queues: _, xoff, xon_offset, headroom: _, headroom_factor: _, watchdog: _ } =
             description.pfc?;
         let (alpha, reserve) = match description.buffer_of(node) {
             describe::Buffer::Shared(_) => (description.ingress_alpha_at(rate), description.reserve),
@@ -488,6 +491,11 @@ mod tests {
         let factor = |factor| with(Pfc { headroom_factor: Some(factor), ..Pfc::default() });
         assert_eq!([2, 3].map(factor), [false, true]);
         assert!(with(Pfc::default()));
+        let watched = |action| {
+            let watchdog = Some(describe::Watchdog { action, ..describe::Watchdog::default() });
+            with(Pfc { watchdog, ..Pfc::default() })
+        };
+        assert_eq!([describe::Storm::Drop, describe::Storm::Forward].map(watched), [true, false]);
     }
 
     #[test]

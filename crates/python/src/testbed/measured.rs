@@ -366,6 +366,8 @@ impl MeasuredPort {
             peak_queue: Bytes::new(peak_queue_bytes),
             paused: Time::from_ps(paused_ps),
             pauses_sent,
+            storms: 0,
+            storm_drops: 0,
         }
     }
 }

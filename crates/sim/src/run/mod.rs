@@ -19,6 +19,7 @@ use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::network::NodeId;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink, Watched};
+use incast_units::Time;
 
 use crate::facts::Facts;
 use crate::facts::check::HORIZON;
@@ -109,13 +110,18 @@ fn prepare(simulation: &Simulation) -> Result<Facts<'_>, Invalid> {
     Ok(facts)
 }
 
-/// Returns when a run ends at the latest. It has not stalled while a timer is to expire that no loss has followed yet.
+/// Returns when a run ends at the latest. It has not stalled while a timer is to expire that no loss has followed yet, or a
+/// watchdog of PFC, which ends all deadlocks.
 fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
     let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     let settles_in = deadlock::settles_in(facts.fabric(), &simulation.switch);
+    let watchdog = simulation.switch.watchdog();
+    let acts_in = watchdog.map_or(Time::ZERO, |watchdog| watchdog.detect.times(2) + watchdog.restoration());
+    let pauses = pauses && watchdog.is_none();
+    let patience = simulation.stall_after.max(simulation.transport.patience());
     Limits {
         until: simulation.until.min(HORIZON).ps(),
-        stall_after: simulation.stall_after.max(simulation.transport.patience()).ps(),
+        stall_after: (patience + acts_in).ps(),
         deadlock_after: if pauses { simulation.stall_after.max(settles_in).ps() } else { u64::MAX },
     }
 }

@@ -65,6 +65,12 @@ pub(super) fn outcome(
         deadlock::find(slots.iter().flat_map(|slot| holds(slot, before)).collect(), &facts.fabric().routes)
     };
     let deadlock = match (cause, cycle_of(settled)) {
+        // None lasts.
+        (Cause::Finished | Cause::TimeLimit | Cause::Interrupted, _)
+            if simulation.switch.watchdog().is_some() =>
+        {
+            Vec::new()
+        }
         // Nothing moves any more.
         (Cause::Stalled, cycle) if cycle.is_empty() => cycle_of(u64::MAX),
         (_, cycle) => cycle,

@@ -4,7 +4,7 @@
 //! Each decision has its file: which port ([`incast_net::routing::path`]), who may stay and what is marked
 //! ([`incast_net::rules`]), which packets wait ([`queues`]), which queue is next ([`scheduler`]), what is stamped
 //! ([`telemetry`]), which PFC frames wait ([`pauses`]), and whose payload is removed ([`trimming`]). With backpressure
-//! flow control the node is another one, of the same parts ([`bfc`]).
+//! flow control the node is another one, of the same parts ([`bfc`]), and with a watchdog of PFC, too ([`watchdog`]).
 
 pub(crate) mod bfc;
 pub(crate) mod optical;
@@ -15,6 +15,7 @@ mod telemetry;
 pub(crate) mod tor;
 mod trim;
 pub(crate) mod trimming;
+pub(crate) mod watchdog;
 
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::{Arrival, Hold};

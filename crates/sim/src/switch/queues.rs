@@ -52,6 +52,11 @@ impl Queues {
         self.queues[usize::from(queue)].packets.iter().next().map_or(0, |p| u64::from(p.size))
     }
 
+    /// Time at which the first packet of a queue came in; `None` if it is empty. (ps)
+    pub(crate) fn first_time(&self, queue: u8) -> Option<u64> {
+        self.queues[usize::from(queue)].packets.iter().next().map(|packet| packet.time)
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, queue: u8, packet: Packet, int: &IntRecords) {
         let size = u64::from(packet.size);

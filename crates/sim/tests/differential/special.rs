@@ -5,7 +5,7 @@ use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::circuits::{Circuits, VoqLimits};
-use incast_sim::describe::switch::{Buffer, Scheduler, Switch, Trimming};
+use incast_sim::describe::switch::{Buffer, Scheduler, Storm, Switch, Trimming, Watchdog};
 use incast_sim::describe::transport::{
     Homa, Kind, LastRttBytes, Ndp, Recovery, ScheduledOrder, UnscheduledLevels,
 };
@@ -63,11 +63,16 @@ impl Special {
     }
 }
 
-/// In two of three cases with PFC, leaves some queues but the first one lossy.
+/// In two of three cases with PFC, leaves some queues but the first one lossy; in three of four with it adds a watchdog.
 pub(crate) fn choose_lossless(switch: &mut Switch, seed: u64) {
     if let Some(pfc) = switch.pfc.as_mut().filter(|_| !draw(seed, 0).is_multiple_of(3)) {
         let is_lossless = |queue: &u8| *queue == 0 || draw(seed, u64::from(*queue)).is_multiple_of(2);
         pfc.queues = Some(QueueSet::first_of(switch.queues).iter().filter(is_lossless).collect());
+    }
+    if let Some(pfc) = switch.pfc.as_mut().filter(|_| !draw(seed, 128).is_multiple_of(4)) {
+        let times = [129, 130].map(|item| Time::from_ns(10 + draw(seed, item) % 2_000));
+        let action = if draw(seed, 131).is_multiple_of(2) { Storm::Drop } else { Storm::Forward };
+        pfc.watchdog = Some(Watchdog { detect: times[0], restore: Some(times[1]), action });
     }
 }
 

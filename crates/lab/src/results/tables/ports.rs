@@ -41,5 +41,9 @@ table! {
         trimmed_packets: Packets = Packets(record.trimmed); earlier 0,
         /// packets of any kind that the link corrupted
         corrupted_packets: Packets = Packets(record.corrupted); earlier 0,
+        /// times at which the watchdog of PFC found a queue paused for too long
+        storms: u64 = record.storms; earlier 0,
+        /// packets, of those dropped, that this watchdog dropped
+        storm_dropped_packets: Packets = Packets(record.storm_drops); earlier 0,
     }
 }

@@ -4,7 +4,8 @@ use incast_cc::Fixed;
 use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::network::{Network, NodeId};
 use incast_sim::describe::switch::{
-    Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, OwnBuffer, PathPolicy, Pfc, Scheduler, Switch, Trimming,
+    Buffer, Ecn, MAX_QUEUES, MarkingPoint, NextHops, OwnBuffer, PathPolicy, Pfc, Scheduler, Storm, Switch,
+    Trimming, Watchdog,
 };
 use incast_sim::queue_set::QueueSet;
 use incast_units::{Bytes, Rate, Time};
@@ -23,6 +24,7 @@ choice!(Scheduler);
 choice!(PathPolicy);
 choice!(NextHops);
 choice!(MarkingPoint);
+choice!(Storm);
 
 section! {
     /// Behaviour of every switch: buffer, queues, paths, telemetry.
@@ -109,6 +111,21 @@ section! {
         headroom: Option<Bytes> as Auto<Bytes>,
         /// Automatic headroom is this multiple of the link's rate times delay instead.
         headroom_factor: Option<u64>; Bound::Count(1, 1000),
+        /// Watchdog, which ends pauses that last too long.
+        watchdog: Option<Watchdog>,
+    }
+}
+
+section! {
+    /// Watchdog of PFC at the ports of switches: a queue that has been paused for too long is in a storm, until it has
+    /// not been paused for a while.
+    for Watchdog with its defaults {
+        /// A storm begins when a queue has been paused for so long, and has held a packet all that time.
+        detect: Time; Bound::Positive => "SONiC's `pfcwd start_default`",
+        /// It ends when the far end has not paused the queue for so long; by default twice `detect`.
+        restore: Option<Time>; Bound::Positive => "SONiC's `pfcwd start`",
+        /// What becomes of packets of the queue in between.
+        action: Storm => "SONiC",
     }
 }
 
