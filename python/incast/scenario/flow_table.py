@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from incast import _core
 from incast.sections import FlowTable
@@ -84,7 +85,7 @@ def _cells(values: object) -> Iterable[object]:
         whole = _listed(_call(getattr(values, "dt", None), "total_nanoseconds"))
         return [None if cell is None else f"{cell}ns" for cell in whole]
     if getattr(dtype, "kind", "") == "m":
-        array = getattr(values, "to_numpy", lambda: values)()
+        array: Any = getattr(values, "to_numpy", lambda: values)()
         exact = array.astype("timedelta64[ns]")
         if (exact.astype(array.dtype) != array).any():
             raise _core.ScenarioError("a duration is missing, or has more digits than nanoseconds")
