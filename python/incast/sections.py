@@ -615,7 +615,8 @@ class Poisson(Section):
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         flows: Number of flows, counted or not.
-        from_: Senders; each is drawn in proportion to its capacity. Default: all.
+        from_: Senders, hosts or network cards; each is drawn in proportion to its capacity. Default:
+            all.
         gaps: Distribution of the times between flows. Default: exponential.
         load_of: The capacity to which ``load`` is relative. Default: senders.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -625,7 +626,8 @@ class Poisson(Section):
         start: Start of the process. Default: 0ps.
         tail: Whether flows still arrive after ``duration``, without counting, until those that count
             are done. Default: True.
-        to: Receivers; each is equally likely. Default: all.
+        to: Receivers, hosts or network cards; each at another host than the sender's is equally likely.
+            Default: all.
         warmup: Time from the start until flows count. Default: 0ps.
     """
 
@@ -663,7 +665,7 @@ class Incast(Section):
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window of a process, after the warm-up.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
-        from_: Possible senders. Default: all.
+        from_: Possible senders, hosts or network cards; none is of the receiver's host. Default: all.
         gaps: Distribution of the times between requests; by default exponential.
         interval: Mean time between two requests.
         jitter: Each sender is delayed by a random time, uniform from zero to this. Default: 0ps.
@@ -678,7 +680,7 @@ class Incast(Section):
         start: Time of the single request, or start of the process. Default: 0ps.
         tail: Whether requests still arrive after ``duration``, without counting, until the flows that
             count are done. Default: True.
-        to: Possible receivers. Default: all.
+        to: Possible receivers, hosts or network cards. Default: all.
         warmup: Time from the start of a process until flows count. Default: 0ps.
     """
 
@@ -718,7 +720,7 @@ class Permutation(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        hosts: The hosts that take part. Default: all.
+        hosts: The hosts that take part, or network cards of hosts, one of each. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -886,8 +888,8 @@ class HtsimConnections(Section):
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
-        hosts: The host of each node, as many as there are nodes; by default the first hosts of the
-            network.
+        hosts: The host, or the network card, of each node, as many as there are nodes; by default the
+            first hosts of the network.
         name: Name of the block in results and for its random draws; by default its kind.
         nearest_end: Whether a connection that starts at one end of another, which has completed at its
             other end, starts when that connection completes at its own end. If false, such a file is
@@ -1127,13 +1129,14 @@ class ClosedLoop(Section):
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         flows: Number of flows of each loop, one after the other.
-        from_: Senders. Default: all.
+        from_: Senders, hosts or network cards. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         parallel: Flows of a sender at the same time: the number of loops. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         start: Start of the first flows. Default: 0ps.
         think: Time from the end of a flow to the start of the next one. Default: 0ps.
-        to: Receivers; each is equally likely. Default: all.
+        to: Receivers, hosts or network cards; each at another host than the sender's is equally likely.
+            Default: all.
         until: Time from which on no flow is started, instead of ``flows``; those that have started go
             on.
     """
@@ -1159,7 +1162,7 @@ class ParameterServer(Section):
     """Parameter servers.
 
     Attributes:
-        servers: The servers.
+        servers: The servers, hosts or network cards.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -1173,7 +1176,7 @@ class ParameterServer(Section):
         queue: Queue (priority) of its flows in the switches. Default: 0.
         scale: Share of these bytes that is sent; by default as the model, or 1.
         start: Start of the workers. Default: 0ps.
-        workers: The workers; by default all other hosts.
+        workers: The workers, hosts or network cards; by default all other hosts.
     """
 
     _kind: ClassVar[str | None] = "parameter-server"
@@ -1242,7 +1245,7 @@ class FileRequests(Section):
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
             parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
-        from_: Hosts that can send. Default: all.
+        from_: Hosts, or network cards, that can send. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         requests: Number of requests of each host.
@@ -1250,7 +1253,7 @@ class FileRequests(Section):
         start: Start of the requests. Default: 0ps.
         tail: Whether requests still arrive after ``duration``, without counting, until the flows that
             count are done. Default: True.
-        to: Hosts that ask. Default: all.
+        to: Hosts, or network cards, that ask. Default: all.
         warmup: Time from the start of the requests until they count. Default: 0ps.
     """
 

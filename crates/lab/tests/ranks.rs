@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type};
 use incast_lab::Scenario;
 use incast_lab::results::TableName;
 use incast_lab::run::{RunOptions, RunResult};
 use incast_lab::scenario::Built;
+use incast_sim::describe::flow::Flow;
 use incast_sim::describe::work::What;
 
 /// Servers with cards of 100 Gbps and 1 us on separate rails, packets of 1000 B and 54 B of headers, no control.
@@ -268,7 +271,7 @@ fn cards_are_named_behind_a_point() {
         flows(&built(4, 3, 1, &format!("kind = \"flows\"\nfrom = {from}\nto = {to}\nsize = \"1KB\"\n")))
             .into_iter()
             .map(|(from, to, _)| format!("{from}>{to}"))
-            .collect::<std::collections::BTreeSet<_>>()
+            .collect::<BTreeSet<_>>()
             .into_iter()
             .collect::<Vec<_>>()
             .join(" ")
@@ -289,8 +292,143 @@ fn cards_are_named_behind_a_point() {
     assert!(wrong("h0.0", "h0.1", 1).contains("h0 would send to itself"));
     assert!(wrong("h0.0", "h1.1", 0).contains("there is no path from h0.0 to h1.1"));
     assert!(wrong("h0.0", "h7.1", 0).contains("there is no host \"h7\""));
-    let poisson = "kind = \"permutation\"\nhosts = \"all.1\"\nsize = \"1KB\"\n";
-    assert!(refused(2, 3, 1, poisson).contains("h0.1 is a network card; expected a host"));
+    for kind in ["ring-allreduce", "all-to-all", "hsdp"] {
+        let text = format!("kind = \"{kind}\"\nhosts = \"all.1\"\nsize = \"1KB\"\n");
+        assert!(refused(2, 3, 1, &text).contains("h0.1 is a network card; expected a host"), "{kind}");
+    }
+}
+
+/// Every kind of traffic between hosts takes the cards that it names: here card 1 of four servers of three cards, which have
+/// two spines between their rails.
+#[test]
+fn every_kind_takes_the_cards_that_it_names() {
+    let folder = common::Scratch::new("cards");
+    let csv = folder
+        .write("flows.csv", "source,destination,size [B],start [us]\nh0.1,h1.1,1000,0\nh3.1,h0.1,2000,1\n");
+    let matrix = folder.write("two.cm", "Nodes 2\nConnections 1\n0->1 start 0 size 1000\n");
+    for traffic in [
+        "kind = \"permutation\"\nhosts = \"all.1\"\nsize = \"1KB\"\n",
+        "kind = \"permutation\"\nhosts = \"all.1\"\nsize = \"1KB\"\nshift = 1\n",
+        "kind = \"incast\"\nfrom = \"all.1\"\nto = \"h2.1\"\nsize = \"1KB\"\n",
+        "kind = \"poisson\"\nfrom = \"all.1\"\nto = \"all.1\"\nsizes = \"1KB\"\nload = 0.5\nflows = 50\n",
+        "kind = \"closed-loop\"\nfrom = \"all.1\"\nto = \"all.1\"\nsizes = \"1KB\"\nflows = 5\n",
+        "kind = \"parameter-server\"\nservers = \"h0.1\"\nworkers = \"h1-h3.1\"\nlayers = [\"1KB\"]\n",
+        "kind = \"staggered\"\nfrom = \"h0.1\"\nto = \"h1.1\"\ninterval = \"1us\"\nduration = \"5us\"\n",
+        "kind = \"on-off\"\nfrom = \"h0.1\"\nto = \"h1.1\"\non = \"1us\"\noff = \"1us\"\ncycles = 2\n",
+        &format!("kind = \"flow-table\"\nfile = {csv:?}\n"),
+        &format!("kind = \"htsim-connections\"\nfile = {matrix:?}\nhosts = [\"h3.1\", \"h0.1\"]\n"),
+    ] {
+        let built = built(4, 3, 2, traffic);
+        assert!(!built.simulation.flows.is_empty(), "{traffic}");
+        for flow in &built.simulation.flows {
+            assert_eq!(flow.cards, [Some(1); 2], "{traffic}");
+            assert_ne!(flow.source, flow.destination, "{traffic}");
+        }
+    }
+}
+
+/// Each of several cards of a host sends and receives for itself, and never to its own host.
+#[test]
+fn each_card_of_a_host_takes_part_for_itself() {
+    let all = "[\"all.0\", \"all.1\", \"all.2\"]";
+    let ends = |traffic: &str| {
+        let built = built(3, 3, 2, traffic);
+        let flows = &built.simulation.flows;
+        assert!(flows.iter().all(|flow| flow.source != flow.destination), "{traffic}");
+        let of = |side: usize| {
+            let host = |flow: &Flow| if side == 0 { flow.source } else { flow.destination };
+            flows.iter().map(|flow| (host(flow), flow.cards[side].unwrap())).collect::<BTreeSet<_>>().len()
+        };
+        (flows.len(), of(0), of(1))
+    };
+    // Six of the nine cards are at other hosts than the receiver.
+    let incast = format!("kind = \"incast\"\nfrom = {all}\nto = \"h2.0\"\nsize = \"1KB\"\n");
+    assert_eq!(ends(&incast), (6, 6, 1));
+    let poisson =
+        format!("kind = \"poisson\"\nfrom = {all}\nto = {all}\nsizes = \"1KB\"\nload = 0.5\nflows = 500\n");
+    assert_eq!(ends(&poisson), (500, 9, 9));
+    let closed = format!(
+        "kind = \"closed-loop\"\nfrom = {all}\nto = {all}\nsizes = \"1KB\"\nflows = 50\nthink = \"1us\"\n"
+    );
+    assert_eq!(ends(&closed), (450, 9, 9));
+    // Two workers of three cards, each card of which has its part of two layers.
+    let pushed = "kind = \"parameter-server\"\nservers = [\"h0.0\", \"h0.2\"]\nworkers = [\"h1.0-h1.2\", \"h2.0-h2.2\"]\n\
+                  layers = [\"1KB\", \"2KB\"]\ncompute = \"1us\"\n";
+    assert_eq!(ends(pushed), (6 * 2 * 2, 6, 2));
+    // A rack is a switch: here all cards of a number. Of the other rails each has two cards at other hosts.
+    let files = format!(
+        "kind = \"file-requests\"\nfrom = {all}\nto = \"h0.0\"\nsize = \"2KB\"\nresponders = 2\ninterval = \"1us\"\nrequests = 40\n"
+    );
+    assert_eq!(ends(&files), (80, 4, 1));
+    let three = files.replace("responders = 2", "responders = 3");
+    assert!(refused(3, 3, 2, &three).contains("no rack other than the one of h0.0 has 3 of the hosts"));
+    let racks = format!(
+        "kind = \"incast\"\nfrom = {all}\nto = \"h2.0\"\nfan_in = 2\nspread = \"one-other-rack\"\nsize = \"1KB\"\ninterval = \"1us\"\nrequests = 40\n"
+    );
+    assert_eq!(ends(&racks), (80, 4, 1));
+}
+
+/// The loops of the cards of a host think beside each other: a loop of two flows of 1000 B takes twice 84,320 ps, two links
+/// of 1 us and an acknowledgement of 64 B (5,120 ps) back over two links, and once 5 us between.
+#[test]
+fn loops_of_two_cards_think_by_themselves() {
+    let loops = "kind = \"closed-loop\"\nfrom = [\"h0.0\", \"h0.1\"]\nto = [\"h1.0\"]\nsizes = \"1KB\"\nflows = 2\nthink = \"5us\"\n";
+    let one = loops.replace(", \"h0.1\"", "");
+    let flow = 2 * 84_320 + 2_000_000 + 2 * 5_120 + 2_000_000;
+    let took = |traffic: &str| column(&go(&built(2, 2, 1, traffic)), TableName::Jobs, "jct_ps")[0];
+    assert_eq!(took(&one), 2 * flow + 5_000_000);
+    // Both finish within what the other card's packet, over the spine, can add: no second pause of 5 us.
+    assert!(took(loops) < 2 * flow + 5_000_000 + 4 * 2_100_000, "{}", took(loops));
+    let many = loops.replace("think", "parallel = 40000\nthink");
+    assert!(
+        refused(2, 2, 1, &many).contains("makes more than 65536 loops at a host: 40000 for each of 2 cards")
+    );
+}
+
+#[test]
+fn cards_that_cannot_take_part_are_refused() {
+    let wrong = |traffic: &str, spines| refused(3, 2, spines, traffic);
+    let twice = "kind = \"permutation\"\nhosts = [\"all.0\", \"h1.1\"]\nsize = \"1KB\"\n";
+    assert!(wrong(twice, 1).contains("names h1.0 and h1.1, of one host; write a block for each card"));
+    let both = "kind = \"incast\"\nfrom = [\"h0\", \"h0.1\"]\nto = \"h2\"\nsize = \"1KB\"\n";
+    assert!(wrong(both, 1).contains("h0.1 is listed beside h0, which has it; name the host or its cards"));
+    let serves = "kind = \"parameter-server\"\nservers = \"h0.0\"\nworkers = \"h0.1\"\nlayers = [\"1KB\"]\n";
+    assert!(wrong(serves, 1).contains("h0 is a server already"));
+    let itself = "kind = \"closed-loop\"\nfrom = \"h0.0\"\nto = \"h0.1\"\nsizes = \"1KB\"\nflows = 1\n";
+    assert!(wrong(itself, 1).contains("h0 would send to itself"));
+    // Without spines the rails are apart.
+    for traffic in [
+        "kind = \"incast\"\nfrom = \"all.0\"\nto = \"h2.1\"\nsize = \"1KB\"\n",
+        "kind = \"poisson\"\nfrom = \"all.0\"\nto = \"all.1\"\nsizes = \"1KB\"\nload = 0.1\nflows = 9\n",
+        "kind = \"closed-loop\"\nfrom = \"all.0\"\nto = \"all.1\"\nsizes = \"1KB\"\nflows = 1\n",
+        "kind = \"parameter-server\"\nservers = \"h0.0\"\nworkers = \"h1.1\"\nlayers = [\"1KB\"]\n",
+    ] {
+        assert!(wrong(traffic, 0).contains("there is no path from h"), "{traffic}");
+    }
+    let folder = common::Scratch::new("cards-wrong");
+    let table = |rows: &str| {
+        let file = folder.write("flows.csv", &format!("source,destination,size [B],start [us]\n{rows}"));
+        wrong(&format!("kind = \"flow-table\"\nfile = {file:?}\n"), 0)
+    };
+    assert!(table("h0,h1,1,0\nh0.0,h1.1,1,0\n").contains("flows.csv:3: "));
+    assert!(table("h0.0,h1.1,1,0\n").contains("there is no path from h0.0 to h1.1"));
+    assert!(table("h0.0,h0.1,1,0\n").contains("destination: h0 would send to itself"));
+    assert!(table("h0.7,h1,1,0\n").contains("source: there is no card \"7\" of h0"));
+    let matrix = folder.write("two.cm", "Nodes 2\nConnections 1\n0->1 start 0 size 1000\n");
+    let nodes = format!("kind = \"htsim-connections\"\nfile = {matrix:?}\nhosts = [\"h0.0\", \"h0.1\"]\n");
+    assert!(wrong(&nodes, 1).contains("on h0.0 and h0.1, cards of one host"));
+}
+
+/// The first two servers reach each other by all cards, and the first card of the third one reaches nobody.
+#[test]
+fn all_servers_of_an_all_to_all_are_looked_at() {
+    let text = "topology = { kind = \"graph\", rate = \"100Gbps\", delay = \"1us\", hosts = [\"h0-h2\"], \
+                switches = [\"s0-s2\"], links = [{ between = [\"h0-h1\", \"s0\"] }, { between = [\"h0-h1\", \"s2\"] }, \
+                { between = [\"s0\", \"s2\"] }, { between = [\"h2\", \"s1\"] }, { between = [\"h2\", \"s2\"] }] }\n\
+                cc = { algorithm = \"constant\" }\n\
+                [[traffic]]\nkind = \"all-to-all\"\nsize = \"1KB\"\n";
+    let problems = Scenario::from_toml(text, "ranks.toml", &[]).unwrap_err().to_string();
+    assert!(problems.contains("traffic.all-to-all.ranks: there is no path from h0.0 to h2.0"), "{problems}");
 }
 
 #[test]
@@ -321,7 +459,7 @@ fn ranks_of_a_trace_are_cards_where_these_are_as_many() {
     let goal = |more: &str| format!("kind = \"goal-file\"\nfile = {path:?}\n{more}");
     let four = built(2, 2, 0, &goal(""));
     assert_eq!(
-        flows(&four).into_iter().collect::<std::collections::BTreeSet<_>>(),
+        flows(&four).into_iter().collect::<BTreeSet<_>>(),
         [("h0.0".into(), "h1.0".into(), 2000), ("h0.1".into(), "h1.1".into(), 3000)].into()
     );
     let result = go(&four);

@@ -89,14 +89,8 @@ impl AllToAll {
         let layout = Layout::of(setting, &groups.concat(), self.ranks)?;
         let own_ranks = layout.per_host();
         let mut faults = Vec::new();
-        // Two hosts show whether rails are joined; the cards of other hosts are looked at when the flows exist.
-        let first = |group: &Vec<u32>| layout.members(&group[..2]);
-        let apart = groups.iter().map(first).find_map(|members| {
-            let (from, to) = members.split_at(own_ranks);
-            from.iter()
-                .flat_map(|a| to.iter().map(move |b| [*a, *b]))
-                .find_map(|ends| setting.world.apart(ends))
-        });
+        let mut members = groups.iter().map(|group| layout.members(group));
+        let apart = members.find_map(|members| setting.world.any_apart(&members, &members));
         if let Some(problem) = apart {
             let hint = "ranks = \"hosts\" sends between whole hosts, by the cards that reach each other";
             faults.push(fault("ranks", Problem::new(problem).with_hint(hint)));
@@ -161,15 +155,8 @@ impl AllToAll {
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        let groups = self.plan(setting)?.groups;
-        if let [group] = groups.as_slice() {
-            return Ok(Reach::Any(group.clone(), group.clone()));
-        }
-        let pairs = |group: &Vec<u32>| -> Vec<(u32, u32)> {
-            let all = group.iter().flat_map(|a| group.iter().map(move |b| (*a, *b)));
-            all.filter(|(a, b)| a != b).collect()
-        };
-        Ok(Reach::Pairs(groups.iter().flat_map(pairs).collect()))
+        let plan = self.plan(setting)?;
+        Ok(Reach::Groups(plan.groups.iter().map(|group| plan.layout.members(group)).collect()))
     }
 
     pub(super) fn at_once(&self, reach: &Reach) -> u64 {

@@ -1,12 +1,14 @@
 //! Closed loops: a new flow when one ends.
 
+use std::collections::BTreeMap;
+
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::sizes::Sizes;
 use super::stream::Stream;
 use super::work::Made;
-use super::{Faults, Reach, Setting, both, too_many};
+use super::{Faults, Reach, Setting, both, only_host, too_many};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
@@ -17,9 +19,9 @@ section! {
     /// Each flow goes to a random receiver. The loops end after `flows` flows each, or start no flow from the time
     /// `until` on.
     pub(crate) struct ClosedLoop {
-        /// Senders.
+        /// Senders, hosts or network cards.
         from: Hosts = Hosts::all(),
-        /// Receivers; each is equally likely.
+        /// Receivers, hosts or network cards; each at another host than the sender's is equally likely.
         to: Hosts = Hosts::all(),
         /// Flow sizes: a distribution, a file, or one size.
         sizes: Sizes,
@@ -36,25 +38,46 @@ section! {
     }
 }
 
+/// Largest number of loops of a host: each thinks on a processor of its own.
+const PROCESSORS: u32 = 65_536;
+
+/// Returns each end with its place among the ends of its host.
+fn of_host(ends: &[End]) -> impl Iterator<Item = (End, u32)> {
+    let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
+    ends.iter().map(move |end| {
+        let count = seen.entry(end.host).or_default();
+        *count += 1;
+        (*end, *count - 1)
+    })
+}
+
 /// A flow of a loop.
 struct Step {
-    /// The loop's number at its sender.
+    /// The loop's number at its host.
     slot: u16,
     /// Whether it is the loop's first.
     is_first: bool,
-    ends: [u32; 2],
+    ends: [End; 2],
     size: Bytes,
 }
 
 impl ClosedLoop {
-    fn hosts(&self, setting: &Setting<'_>) -> Result<(Vec<u32>, Vec<u32>), Faults> {
+    fn hosts(&self, setting: &Setting<'_>) -> Result<(Vec<End>, Vec<End>), Faults> {
         let (from, to) = both(setting.world, &self.from, &self.to)?;
         let mut faults = Vec::new();
-        if let [only] = to.as_slice()
-            && from.contains(only)
+        if let Some(only) = only_host(&to)
+            && from.iter().any(|end| end.host == only)
         {
-            let name = &setting.world.fabric.network.nodes[*only as usize];
+            let name = setting.world.name(only.into());
             faults.push(fault("to", format!("{name} would send to itself")));
+        }
+        let most = of_host(&from).map(|(_, nth)| nth + 1).max().unwrap_or(0);
+        if most.saturating_mul(self.parallel) > PROCESSORS {
+            let message = format!(
+                "makes more than {PROCESSORS} loops at a host: {} for each of {most} cards",
+                self.parallel
+            );
+            faults.push(fault("parallel", message));
         }
         if self.think > Time::ZERO && self.flows == Some(1) {
             faults.push(fault("think", "has no effect: each loop has a single flow".to_owned()));
@@ -102,7 +125,7 @@ impl ClosedLoop {
             if let Some(before) = last
                 && self.think > Time::ZERO
             {
-                last = Some(made.compute(job, ends[0], self.think, slot, vec![before]));
+                last = Some(made.compute(job, ends[0].host, self.think, slot, vec![before]));
             }
             let send = self.send(&mut made, job, ends, size);
             made.wait(send, last.as_slice());
@@ -119,12 +142,12 @@ impl ClosedLoop {
     fn draw(
         &self,
         setting: &Setting<'_>,
-        (from, to): &(Vec<u32>, Vec<u32>),
+        (from, to): &(Vec<End>, Vec<End>),
         (seed, name): (u64, &str),
         each: &mut dyn FnMut(Step) -> Result<(), Faults>,
     ) -> Result<(), Faults> {
-        for (loops, &sender) in (0_u64..).zip(from) {
-            let others: Vec<u32> = to.iter().copied().filter(|host| *host != sender).collect();
+        for (loops, (sender, nth)) in (0_u64..).zip(of_host(from)) {
+            let others: Vec<End> = to.iter().copied().filter(|end| end.host != sender.host).collect();
             for slot in 0..self.parallel {
                 let mut stream = Stream::new(seed, name, loops << 32 | u64::from(slot));
                 // When the next flow can start at the earliest.
@@ -137,7 +160,8 @@ impl ClosedLoop {
                     }
                     let receiver = others[stream.below(others.len() as u64) as usize];
                     let (ends, size) = ([sender, receiver], self.sizes.draw(stream.next()));
-                    each(Step { slot: slot as u16, is_first: number == 0, ends, size })?;
+                    let slot = (nth * self.parallel + slot) as u16;
+                    each(Step { slot, is_first: number == 0, ends, size })?;
                     if self.until.is_some() {
                         earliest = earliest + setting.shortest(ends, size) + self.think;
                     }
@@ -149,7 +173,7 @@ impl ClosedLoop {
 
     /// Adds a flow, and returns the operation that sends it. Without a number of flows it is not known whether it
     /// is sent, so that no operation waits for its arrival.
-    fn send(&self, made: &mut Made, job: u16, ends: [u32; 2], size: Bytes) -> u32 {
+    fn send(&self, made: &mut Made, job: u16, ends: [End; 2], size: Bytes) -> u32 {
         match self.until {
             None => made.transfer(job, ends, size, self.start).send,
             Some(_) => made.send(job, ends, size, self.start),

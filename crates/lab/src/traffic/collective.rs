@@ -305,10 +305,8 @@ impl Collective {
         for (number, group) in plan.groups.iter().enumerate() {
             let members = plan.layout.members(group);
             for message in &plan.schedule(number).messages {
-                let [from, to] = [message.from, message.to].map(|rank| members[rank as usize].host);
-                if from != to {
-                    pairs.insert((from, to));
-                }
+                let ends = |channel| plan.ends(&members, [message.from, message.to], channel);
+                pairs.extend((0..plan.channels).filter_map(|channel| Some(ends(channel)?.0)));
             }
         }
         Ok(Reach::Pairs(pairs.into_iter().collect()))

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use incast_sim::describe::network::NodeId;
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::process::{Keys, Span};
 use super::stream::Stream;
 use super::work::Made;
@@ -22,9 +23,9 @@ section! {
     /// `warmup` on, for `duration`: each of them is a job. Others still arrive after it until those are done. The
     /// process ends after `requests`, if that is earlier, or with the run.
     pub(crate) struct FileRequests {
-        /// Hosts that can send.
+        /// Hosts, or network cards, that can send.
         from: Hosts = Hosts::all(),
-        /// Hosts that ask.
+        /// Hosts, or network cards, that ask.
         to: Hosts = Hosts::all(),
         /// Payload of a file.
         size: Bytes; Bound::Positive,
@@ -47,22 +48,22 @@ section! {
 
 /// The pattern with its hosts resolved.
 struct Plan {
-    to: Vec<u32>,
-    /// The hosts of `from` by their switch, of switches with enough of them.
-    racks: BTreeMap<u32, Vec<u32>>,
+    to: Vec<End>,
+    /// The members of `from` by their switch.
+    racks: BTreeMap<NodeId, Vec<End>>,
     /// Mean gap between two requests of a host in 2^-32 ps.
     gap: u128,
     span: Span,
 }
 
-/// A request: its time, the host that asks and those that send.
-type Request = (Time, u32, Vec<u32>);
+/// A request: its time, the host or card that asks and those that send.
+type Request = (Time, End, Vec<End>);
 
 /// The requests of one host.
-struct Asking<'a> {
-    host: u32,
-    /// The hosts that can send to it, by their switch.
-    racks: Vec<&'a Vec<u32>>,
+struct Asking {
+    asks: End,
+    /// The members of `from` that can send to it, by their switch.
+    racks: Vec<Vec<End>>,
     stream: Stream,
     /// Time of the next request.
     next: Time,
@@ -70,7 +71,7 @@ struct Asking<'a> {
     made: u64,
 }
 
-impl Asking<'_> {
+impl Asking {
     /// Draws the requests before `end`, at most `most` of all. Returns whether there is room for them in `requests`.
     fn until(
         &mut self,
@@ -81,10 +82,10 @@ impl Asking<'_> {
         requests: &mut Vec<Request>,
     ) -> bool {
         while self.next < end && self.made < most {
-            let rack = self.racks[self.stream.below(self.racks.len() as u64) as usize];
+            let rack = &self.racks[self.stream.below(self.racks.len() as u64) as usize];
             let senders = self.stream.sample(rack.len() as u64, u64::from(of.responders));
             let senders = senders.into_iter().map(|nth| rack[nth as usize]).collect();
-            requests.push((self.next, self.host, senders));
+            requests.push((self.next, self.asks, senders));
             if requests.len() as u64 * u64::from(of.responders) > MAX_FLOWS {
                 return false;
             }
@@ -99,15 +100,14 @@ impl FileRequests {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let world = setting.world;
         let (from, to) = both(world, &self.from, &self.to)?;
-        let mut racks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for host in from {
-            racks.entry(world.fabric.switch_of(host)).or_default().push(host);
+        let mut racks: BTreeMap<NodeId, Vec<End>> = BTreeMap::new();
+        for end in from {
+            racks.entry(end.switch(world.fabric)).or_default().push(end);
         }
-        racks.retain(|_, hosts| hosts.len() >= self.responders as usize);
+        racks.retain(|_, ends| ends.len() >= self.responders as usize);
         let mut faults = Vec::new();
-        let alone = |host: &&u32| !racks.keys().any(|rack| *rack != world.fabric.switch_of(**host));
-        if let Some(host) = to.iter().find(alone) {
-            let name = &world.fabric.network.nodes[*host as usize];
+        if let Some(end) = to.iter().find(|end| self.racks(&racks, setting, **end).is_empty()) {
+            let name = world.name(*end);
             let message =
                 format!("no rack other than the one of {name} has {} of the hosts in from", self.responders);
             faults.push(fault("responders", message));
@@ -124,6 +124,15 @@ impl FileRequests {
         if faults.is_empty() { Ok(Plan { to, racks, gap, span }) } else { Err(faults) }
     }
 
+    /// The members of each rack that can answer this one: of another switch, and of other hosts.
+    fn racks(&self, racks: &BTreeMap<NodeId, Vec<End>>, setting: &Setting<'_>, asks: End) -> Vec<Vec<End>> {
+        let own = asks.switch(setting.world.fabric);
+        let elsewhere =
+            |ends: &Vec<End>| ends.iter().copied().filter(|end| end.host != asks.host).collect::<Vec<_>>();
+        let others = racks.iter().filter(|(rack, _)| **rack != own).map(|(_, ends)| elsewhere(ends));
+        others.filter(|ends| ends.len() >= self.responders as usize).collect()
+    }
+
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
         let plan = self.plan(setting)?;
         Ok(Reach::Any(plan.racks.into_values().flatten().collect(), plan.to))
@@ -131,22 +140,21 @@ impl FileRequests {
 
     pub(super) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         let plan = self.plan(setting).ok()?;
-        let from: Vec<u32> = plan.racks.into_values().flatten().collect();
+        let from: Vec<End> = plan.racks.into_values().flatten().collect();
         let all = 8e12 * self.size.get() as f64 * plan.to.len() as f64 / self.interval.ps() as f64;
         let each = all / from.len() as f64;
-        Some(Offered { from: from.into_iter().map(|host| (host, each)).collect(), to: plan.to })
+        Some(Offered { from: from.into_iter().map(|end| (end, each)).collect(), to: plan.to })
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
         let (mut requests, most) = (Vec::new(), self.requests.unwrap_or(MAX_FLOWS));
-        let mut asking: Vec<Asking<'_>> = Vec::new();
-        for (place, &host) in (0_u64..).zip(&plan.to) {
-            let own = setting.world.fabric.switch_of(host);
-            let racks = plan.racks.iter().filter(|(rack, _)| **rack != own).map(|(_, hosts)| hosts).collect();
+        let mut asking: Vec<Asking> = Vec::new();
+        for (place, &asks) in (0_u64..).zip(&plan.to) {
+            let racks = self.racks(&plan.racks, setting, asks);
             let mut stream = Stream::new(seed, name, place);
             let next = self.start + stream.exponential(plan.gap);
-            asking.push(Asking { host, racks, stream, next, made: 0 });
+            asking.push(Asking { asks, racks, stream, next, made: 0 });
         }
         let mut draw = |end: Time, requests: &mut Vec<Request>| {
             let fits = asking.iter_mut().all(|one| one.until(end, most, &plan, self, requests));
@@ -157,7 +165,7 @@ impl FileRequests {
         let drafts: Vec<Draft> = requests.iter().flat_map(|request| self.parts(request)).collect();
         let last = plan.span.last(&drafts, setting);
         draw(last, &mut requests)?;
-        requests.sort_by_key(|(time, host, _)| (*time, *host));
+        requests.sort_by_key(|(time, asks, _)| (*time, *asks));
         let mut made = Made::default();
         for request in &requests {
             if !plan.span.counts(request.0) {
@@ -170,8 +178,8 @@ impl FileRequests {
                 return Err(vec![fault("interval", message)]);
             }
             let job = made.job(format!("request{}", made.jobs.len()));
-            for Draft { source, destination, size, start, .. } in self.parts(request) {
-                made.transfer(job, [source, destination], size, start);
+            for draft in self.parts(request) {
+                made.transfer(job, draft.ends(), draft.size, draft.start);
             }
         }
         (0..).zip(&mut made.flows).for_each(|(index, flow)| flow.index = index);
@@ -180,17 +188,11 @@ impl FileRequests {
     }
 
     /// The flows of a request.
-    fn parts(&self, (time, host, senders): &Request) -> Vec<Draft> {
+    fn parts(&self, (time, asks, senders): &Request) -> Vec<Draft> {
         let parts = u64::from(self.responders);
-        let draft = |(part, &source): (u64, &u32)| Draft {
-            index: 0,
-            source,
-            destination: *host,
-            cards: [None; 2],
-            channel: 0,
-            size: Bytes::new(self.size.get() / parts + u64::from(part < self.size.get() % parts)),
-            start: *time,
-            stop: Time::NEVER,
+        let draft = |(part, sender): (u64, &End)| {
+            let bytes = self.size.get() / parts + u64::from(part < self.size.get() % parts);
+            Draft::new(0, [*sender, *asks], Bytes::new(bytes), *time)
         };
         (0..parts).zip(senders).map(draft).collect()
     }

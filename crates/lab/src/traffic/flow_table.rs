@@ -2,6 +2,7 @@
 
 use incast_units::Time;
 
+use super::hosts::End;
 use super::listed::{List, Listed};
 use super::{Draft, Faults, Reach, Setting};
 use crate::formats::flow_table::{FlowTable as Table, TableFlow, is_number};
@@ -14,7 +15,7 @@ section! {
     /// are not read.
     ///
     /// The unit of a column stands behind its name, as `size [KB]` or `start_us`, or in each cell. A host is given by
-    /// its name; a number n is the host called `hn`.
+    /// its name, or a network card of it, as `h0.3`; a number n is the host called `hn`.
     pub(crate) struct FlowTable {
         /// The file.
         file: Foreign<Table>,
@@ -28,10 +29,10 @@ fn listed((index, flow): (u64, &TableFlow)) -> Listed {
     Listed { index, ends: flow.ends, size: flow.size, start: flow.start, line: flow.line }
 }
 
-/// Returns the host with this name, or with this number.
-fn host(setting: &Setting<'_>, name: &str) -> Result<u32, Problem> {
-    match setting.world.host(name) {
-        Err(_) if is_number(name) => setting.world.host(&format!("h{name}")),
+/// Returns the host or the network card with this name, or the host with this number.
+fn end(setting: &Setting<'_>, name: &str) -> Result<End, Problem> {
+    match setting.world.end(name) {
+        Err(_) if is_number(name) => setting.world.end(&format!("h{name}")),
         found => found,
     }
 }
@@ -40,13 +41,13 @@ impl FlowTable {
     fn list<'a>(
         &'a self,
         setting: &'a Setting<'_>,
-    ) -> List<'a, impl Iterator<Item = Listed> + Clone + 'a, impl Fn(u32) -> Result<u32, Problem> + 'a> {
+    ) -> List<'a, impl Iterator<Item = Listed> + Clone + 'a, impl Fn(u32) -> Result<End, Problem> + 'a> {
         let table = self.file.content();
         let earliest = table.flows().iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
         List {
             path: self.file.path(),
             ends: ["source", "destination"],
-            host: move |end| host(setting, table.name(end)),
+            host: move |id| end(setting, table.name(id)),
             flows: (0_u64..).zip(table.flows()).map(listed),
             on: table.on(),
             first: (earliest, self.first),

@@ -3,7 +3,7 @@
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
-use super::{Draft, Faults, Reach, Setting, pairs, reach_of};
+use super::{Draft, Faults, Reach, Setting, pairs};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -55,7 +55,7 @@ impl Flows {
             let message = "is missing; a flow without size and stop lasts until the end of the run, and run.until is not set";
             faults.push(fault("size", message.to_owned()));
         }
-        if faults.is_empty() { Ok(reach_of(&pairs)) } else { Err(faults) }
+        if faults.is_empty() { Ok(Reach::Pairs(pairs)) } else { Err(faults) }
     }
 
     pub(super) fn at_once(&self, reach: &Reach) -> u64 {
@@ -68,15 +68,10 @@ impl Flows {
         let all = (0..self.count).flat_map(|_| pairs.iter().copied());
         Ok((0_u64..)
             .zip(all)
-            .map(|(index, [source, destination])| Draft {
-                index,
-                source: source.host,
-                destination: destination.host,
-                cards: [source.card, destination.card],
-                channel: 0,
-                size: self.size.unwrap_or(Bytes::UNLIMITED),
-                start: self.start + self.stagger.times(index),
-                stop: self.stop.unwrap_or(Time::NEVER),
+            .map(|(index, ends)| {
+                let size = self.size.unwrap_or(Bytes::UNLIMITED);
+                let draft = Draft::new(index, ends, size, self.start + self.stagger.times(index));
+                Draft { stop: self.stop.unwrap_or(Time::NEVER), ..draft }
             })
             .collect())
     }

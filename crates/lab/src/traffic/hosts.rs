@@ -32,20 +32,52 @@ impl From<u32> for End {
     }
 }
 
+impl End {
+    /// Returns its name: of the host, and its card.
+    pub(crate) fn name(self, fabric: &Fabric) -> String {
+        let host = &fabric.network.nodes[self.host as usize];
+        self.card.map_or_else(|| host.clone(), |card| format!("{host}.{card}"))
+    }
+
+    /// The links of the card, or of all cards of the host: the node at the far end, the rate, and the delay.
+    pub(crate) fn links(self, fabric: &Fabric) -> &[(NodeId, Rate, Time)] {
+        let all = fabric.ports(self.host);
+        match self.card.map(usize::from) {
+            Some(card) => all.get(card..=card).unwrap_or_default(),
+            None => all,
+        }
+    }
+
+    /// The switches at the far ends of its links, sorted: one for each.
+    pub(crate) fn switches(self, fabric: &Fabric) -> Vec<NodeId> {
+        let mut switches: Vec<NodeId> = self.links(fabric).iter().map(|link| link.0).collect();
+        switches.sort_unstable();
+        switches
+    }
+
+    /// The switch at the far end of its first link: its rack.
+    pub(crate) fn switch(self, fabric: &Fabric) -> NodeId {
+        self.links(fabric).first().map_or(self.host, |link| link.0)
+    }
+}
+
 impl Hosts {
     /// Every host.
     pub(crate) fn all() -> Self {
         Self(vec!["all".to_owned()])
     }
 
-    /// Returns the hosts in the order written, each once.
+    /// Returns the hosts of a collective in the order written, each once.
     ///
     /// # Errors
     /// When a name is no host, or there are none.
     pub(crate) fn resolve(&self, world: &World<'_>) -> Result<Vec<u32>, Problem> {
         let whole = |end: End| match end.card {
             None => Ok(end.host),
-            Some(_) => Err(format!("{} is a network card; expected a host", world.name(end)).into()),
+            Some(_) => {
+                let problem = format!("{} is a network card; expected a host", world.name(end));
+                Err(Problem::new(problem).with_hint("ranks = \"cards\" makes all cards of a host members"))
+            }
         };
         self.ends(world)?.into_iter().map(whole).collect()
     }
@@ -82,6 +114,25 @@ impl Hosts {
             }
         }
         if ends.is_empty() { Err("names no host".into()) } else { Ok(ends) }
+    }
+}
+
+impl Hosts {
+    /// Returns the hosts and network cards in the order written, of which each sends or receives for itself.
+    ///
+    /// # Errors
+    /// When a name is neither, there are none, or a host is listed both as a whole and by a card.
+    pub(crate) fn members(&self, world: &World<'_>) -> Result<Vec<End>, Problem> {
+        let ends = self.ends(world)?;
+        let whole: BTreeSet<u32> = ends.iter().filter(|end| end.card.is_none()).map(|end| end.host).collect();
+        match ends.iter().find(|end| end.card.is_some() && whole.contains(&end.host)) {
+            Some(end) => {
+                let [card, host] = [*end, end.host.into()].map(|end| world.name(end));
+                Err(format!("{card} is listed beside {host}, which has it; name the host or its cards")
+                    .into())
+            }
+            None => Ok(ends),
+        }
     }
 }
 
@@ -128,8 +179,7 @@ impl<'a> World<'a> {
 
     /// Returns the name of an end.
     pub(crate) fn name(&self, end: End) -> String {
-        let host = &self.fabric.network.nodes[end.host as usize];
-        end.card.map_or_else(|| host.clone(), |card| format!("{host}.{card}"))
+        end.name(self.fabric)
     }
 
     /// The host called `name`, or the network card: `"h3.0"`.
@@ -153,17 +203,39 @@ impl<'a> World<'a> {
         }
     }
 
+    /// The parts of the network that an end is connected to, sorted.
+    fn parts(&self, end: End) -> Vec<NodeId> {
+        let links = end.links(self.fabric).iter();
+        links.map(|link| self.parts[link.0 as usize]).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Says that two ends have no path between them, if that is so.
-    pub(crate) fn apart(&self, ends: [End; 2]) -> Option<String> {
-        let parts = |end: End| -> Vec<u32> {
-            let ports = self.fabric.ports(end.host).iter();
-            let ports =
-                ports.enumerate().filter(|(port, _)| end.card.is_none_or(|card| usize::from(card) == *port));
-            ports.map(|(_, port)| self.parts[port.0 as usize]).collect()
+    pub(crate) fn apart(&self, [from, to]: [End; 2]) -> Option<String> {
+        let parts = self.parts(to);
+        let is_joined = self.parts(from).iter().any(|part| parts.contains(part));
+        (!is_joined).then(|| format!("there is no path from {} to {}", self.name(from), self.name(to)))
+    }
+
+    /// Says that one of some ends has no path to one of others at another host, if that is so.
+    pub(crate) fn any_apart(&self, from: &[End], to: &[End]) -> Option<String> {
+        // Whole hosts reach each other.
+        if from.iter().chain(to).all(|end| end.card.is_none()) {
+            return None;
+        }
+        // Ends in the same parts are alike, and of these two at different hosts are enough.
+        let alike = |ends: &[End]| {
+            let mut alike: BTreeMap<Vec<NodeId>, Vec<End>> = BTreeMap::new();
+            for end in ends {
+                let known = alike.entry(self.parts(*end)).or_default();
+                if known.len() < 2 && known.iter().all(|other| other.host != end.host) {
+                    known.push(*end);
+                }
+            }
+            alike.into_values().flatten().collect::<Vec<_>>()
         };
-        let [from, to] = ends.map(parts);
-        let [a, b] = ends.map(|end| self.name(end));
-        (!from.iter().any(|part| to.contains(part))).then(|| format!("there is no path from {a} to {b}"))
+        let to = alike(to);
+        let pairs = alike(from).into_iter().flat_map(|a| to.iter().map(move |b| [a, *b]));
+        pairs.filter(|[a, b]| a.host != b.host).find_map(|ends| self.apart(ends))
     }
 
     /// The host called `name`.
@@ -186,14 +258,19 @@ impl<'a> World<'a> {
         if numbered { Err(problem.into()) } else { Err(unknown(problem, name, self.names.keys().copied())) }
     }
 
-    /// Sum of the rates of all links of these hosts.
-    pub(crate) fn capacity(&self, hosts: &[u32]) -> u128 {
-        hosts.iter().map(|&host| u128::from(self.fabric.host_rate(host).bps())).sum()
+    /// Sum of the rates of all links of these hosts or cards.
+    pub(crate) fn capacity(&self, ends: &[End]) -> u128 {
+        ends.iter().map(|end| self.rate(*end)).sum()
     }
 
-    /// A host's share of the links that lead from its switches to other switches, in bit/s: each switch's
+    /// The rate of all links of a host or card together, in bit/s.
+    pub(crate) fn rate(&self, end: End) -> u128 {
+        end.links(self.fabric).iter().map(|link| u128::from(link.1.bps())).sum()
+    }
+
+    /// The share of a host or card in the links that lead from its switches to other switches, in bit/s: each switch's
     /// are shared by its links to hosts.
-    pub(crate) fn uplink_share(&self, host: u32) -> u128 {
+    pub(crate) fn uplink_share(&self, end: End) -> u128 {
         let share = |&(switch, ..): &(NodeId, Rate, Time)| {
             let (mut up, mut down) = (0_u128, 0_u128);
             for &(far, rate, _) in self.fabric.ports(switch) {
@@ -205,6 +282,6 @@ impl<'a> World<'a> {
             }
             up / down.max(1)
         };
-        self.fabric.ports(host).iter().map(share).sum()
+        end.links(self.fabric).iter().map(share).sum()
     }
 }

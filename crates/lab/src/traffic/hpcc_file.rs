@@ -2,6 +2,7 @@
 
 use incast_units::Time;
 
+use super::hosts::End;
 use super::listed::{List, Listed};
 use super::{Draft, Faults, Reach, Setting};
 use crate::formats::hpcc_flows::{Extra, HpccFlow, HpccFlows};
@@ -44,11 +45,11 @@ impl HpccFile {
     fn list<'a>(
         &'a self,
         setting: &'a Setting<'_>,
-    ) -> List<'a, impl Iterator<Item = Listed> + Clone + 'a, impl Fn(u32) -> Result<u32, Problem> + 'a> {
+    ) -> List<'a, impl Iterator<Item = Listed> + Clone + 'a, impl Fn(u32) -> Result<End, Problem> + 'a> {
         List {
             path: self.file.path(),
             ends: ["src", "dst"],
-            host: |id| setting.world.host(&format!("h{id}")),
+            host: |id| setting.world.host(&format!("h{id}")).map(End::from),
             flows: self.selected(),
             on: Problem::on_line,
             first: (self.file.content().first_start(), self.first),

@@ -52,8 +52,8 @@ section! {
 }
 
 impl Hsdp {
-    /// Returns the hosts, their GPUs in order, and the number of GPUs of a server.
-    fn gpus(&self, setting: &Setting<'_>) -> Result<(Vec<u32>, Vec<End>, usize), Faults> {
+    /// Returns the GPUs in order, and the number of GPUs of a server.
+    fn gpus(&self, setting: &Setting<'_>) -> Result<(Vec<End>, usize), Faults> {
         let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
         let layout = Layout::of(setting, &hosts, self.ranks)?;
         let gpus = match layout.ranks {
@@ -69,15 +69,17 @@ impl Hsdp {
             let message = format!("{} hosts do not make two or more servers of {gpus} GPUs", hosts.len());
             return Err(vec![fault("gpus", message)]);
         }
-        Ok((hosts, ends, gpus))
+        Ok((ends, gpus))
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        self.gpus(setting).map(|(hosts, ..)| Reach::Any(hosts.clone(), hosts))
+        let (ends, gpus) = self.gpus(setting)?;
+        let ring = |number| ends.iter().copied().skip(number).step_by(gpus).collect();
+        Ok(Reach::Groups((0..gpus).map(ring).collect()))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
-        let (_, ends, gpus) = self.gpus(setting)?;
+        let (ends, gpus) = self.gpus(setting)?;
         let mut blocks: Vec<&[End]> = ends.chunks(gpus).collect();
         if self.placement == Placement::Random {
             Stream::new(seed, name, 0).shuffle(&mut blocks);

@@ -3,7 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{PS_PER_SECOND, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::placed::Placed;
 use super::{Faults, Setting};
 use crate::formats::fields::{shown_seconds, shown_share};
@@ -20,7 +20,8 @@ section! {
     pub(crate) struct HtsimConnections {
         /// The file.
         file: Foreign<Matrix>,
-        /// The host of each node, as many as there are nodes; by default the first hosts of the network.
+        /// The host, or the network card, of each node, as many as there are nodes; by default the first hosts of the
+        /// network.
         hosts: Option<Hosts> = None,
         /// Unit of the file's start times, which the file does not say: 1us for htsim_uec, and for
         /// htsim_eqds, htsim_roce and htsim_dcqcn of uet-htsim; 1ps for htsim_ndp. It must be given where a
@@ -45,9 +46,9 @@ impl HtsimConnections {
     /// Returns the end of the starts and the load until then, by each unit.
     fn units(&self, setting: &Setting<'_>) -> String {
         let matrix = self.file.content();
-        let hosts = self.hosts.as_ref().and_then(|hosts| hosts.resolve(setting.world).ok());
-        let first = || (0..setting.world.fabric.network.hosts.min(matrix.nodes())).collect();
-        let capacity = setting.world.capacity(&hosts.unwrap_or_else(first)) as f64;
+        let ends = self.hosts.as_ref().and_then(|hosts| hosts.ends(setting.world).ok());
+        let first = || (0..setting.world.fabric.network.hosts.min(matrix.nodes())).map(End::from).collect();
+        let capacity = setting.world.capacity(&ends.unwrap_or_else(first)) as f64;
         let unit = |(unit, users): &(Time, &str)| {
             let seconds = matrix.last_start() * unit.ps() as f64 / PS_PER_SECOND as f64;
             let load = matrix.bytes() as f64 * 8.0 / seconds / capacity;

@@ -1,12 +1,13 @@
 //! Many hosts send to one at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use incast_cc::Fixed;
+use incast_sim::describe::network::NodeId;
 use incast_units::{Bytes, PS_PER_SECOND, Time};
 
 use super::gaps::{Gaps, MAX_SIGMA};
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::process::{Keys, Span};
 use super::stream::Stream;
 use super::work::Made;
@@ -44,9 +45,9 @@ section! {
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),
         /// Payload from each sender.
         size: Bytes; Bound::Positive,
-        /// Possible senders.
+        /// Possible senders, hosts or network cards; none is of the receiver's host.
         from: Hosts = Hosts::all(),
-        /// Possible receivers.
+        /// Possible receivers, hosts or network cards.
         to: Hosts = Hosts::all(),
         /// Placement of the senders of one request.
         spread: Spread = Spread::Anywhere,
@@ -77,10 +78,10 @@ section! {
 
 /// The pattern with its hosts resolved.
 struct Plan {
-    from: Vec<u32>,
-    to: Vec<u32>,
-    /// The hosts of `from` by their switch.
-    racks: BTreeMap<u32, Vec<u32>>,
+    from: Vec<End>,
+    to: Vec<End>,
+    /// The members of `from` by their switch.
+    racks: BTreeMap<NodeId, Vec<End>>,
     /// Mean gap between requests in 2^-32 ps; `None` for a single request.
     gap: Option<u128>,
     span: Span,
@@ -95,27 +96,27 @@ impl Incast {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let world = setting.world;
         let (from, to) = both(world, &self.from, &self.to)?;
-        let name = |host: u32| world.fabric.network.nodes[host as usize].as_str();
-        let mut racks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for &host in &from {
-            racks.entry(world.fabric.switch_of(host)).or_default().push(host);
+        let mut racks: BTreeMap<NodeId, Vec<End>> = BTreeMap::new();
+        let mut of_host: BTreeMap<u32, usize> = BTreeMap::new();
+        for &end in &from {
+            racks.entry(end.switch(world.fabric)).or_default().push(end);
+            *of_host.entry(end.host).or_default() += 1;
         }
-        let listed: BTreeSet<u32> = from.iter().copied().collect();
         let gaps = self.gaps.unwrap_or(Gaps::Exponential);
         let mut faults = Vec::from_iter(gaps.fault(self.sigma));
-        let possible = |receiver: u32| match self.spread {
-            Spread::Anywhere => from.len() - usize::from(listed.contains(&receiver)),
+        let possible = |receiver: End| match self.spread {
+            Spread::Anywhere => from.len() - of_host.get(&receiver.host).copied().unwrap_or(0),
             Spread::OneOtherRack => {
-                let own = world.fabric.switch_of(receiver);
+                let own = receiver.switch(world.fabric);
                 let others = racks.iter().filter(|(rack, _)| **rack != own);
-                others.map(|(_, hosts)| hosts.len()).max().unwrap_or(0)
+                others.map(|(_, ends)| elsewhere(ends, receiver).count()).max().unwrap_or(0)
             }
         };
         let need = self.fan_in.unwrap_or(1) as usize;
         if let Some(&receiver) = to.iter().find(|&&receiver| possible(receiver) < need) {
             let message = match possible(receiver) {
-                0 => format!("{} has nobody to receive from", name(receiver)),
-                n => format!("needs {need} senders, but for {} there are only {n}", name(receiver)),
+                0 => format!("{} has nobody to receive from", world.name(receiver)),
+                n => format!("needs {need} senders, but for {} there are only {n}", world.name(receiver)),
             };
             faults.push(fault("fan_in", message));
         }
@@ -198,7 +199,7 @@ impl Incast {
         let per_second = PS_PER_SECOND as f64 * 2_f64.powi(32) / plan.gap? as f64;
         // Every sender is equally likely.
         let each = bits * per_second / plan.from.len() as f64;
-        Some(Offered { from: plan.from.iter().map(|&host| (host, each)).collect(), to: plan.to })
+        Some(Offered { from: plan.from.iter().map(|&end| (end, each)).collect(), to: plan.to })
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
@@ -230,16 +231,8 @@ impl Incast {
             let senders = stream.sample(candidates.len() as u64, count);
             for (i, sender) in (0_u64..).zip(senders) {
                 let late = self.stagger.times(i) + Time::from_ps(jitter.below(self.jitter.ps()));
-                flows.push(Draft {
-                    index: request * STRIDE + i,
-                    source: candidates[sender as usize],
-                    destination: receiver,
-                    cards: [None; 2],
-                    channel: 0,
-                    size: self.size,
-                    start: time + late,
-                    stop: Time::NEVER,
-                });
+                let ends = [candidates[sender as usize], receiver];
+                flows.push(Draft::new(request * STRIDE + i, ends, self.size, time + late));
             }
             if flows.len() as u64 > MAX_FLOWS {
                 return Err(vec![fault("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
@@ -252,22 +245,23 @@ impl Incast {
         plan.span.made(flows, last, plan.load)
     }
 
-    fn candidates(&self, plan: &Plan, setting: &Setting<'_>, receiver: u32, stream: &mut Stream) -> Vec<u32> {
+    fn candidates(&self, plan: &Plan, setting: &Setting<'_>, receiver: End, stream: &mut Stream) -> Vec<End> {
         match self.spread {
-            Spread::Anywhere => plan.from.iter().copied().filter(|&host| host != receiver).collect(),
+            Spread::Anywhere => elsewhere(&plan.from, receiver).collect(),
             Spread::OneOtherRack => {
-                let own = setting.world.fabric.switch_of(receiver);
-                let enough = |hosts: &Vec<u32>| hosts.len() >= self.fan_in.unwrap_or(1) as usize;
-                let racks: Vec<&Vec<u32>> = plan
-                    .racks
-                    .iter()
-                    .filter(|(rack, hosts)| **rack != own && enough(hosts))
-                    .map(|(_, hosts)| hosts)
+                let own = receiver.switch(setting.world.fabric);
+                let others = plan.racks.iter().filter(|(rack, _)| **rack != own);
+                let racks: Vec<Vec<End>> = others
+                    .map(|(_, ends)| elsewhere(ends, receiver).collect::<Vec<_>>())
+                    .filter(|ends| ends.len() >= self.fan_in.unwrap_or(1) as usize)
                     .collect();
-                racks
-                    .get(stream.below(racks.len() as u64) as usize)
-                    .map_or_else(Vec::new, |hosts| (*hosts).clone())
+                racks.get(stream.below(racks.len() as u64) as usize).cloned().unwrap_or_default()
             }
         }
     }
+}
+
+/// The ends that are not at the receiver's host.
+fn elsewhere(ends: &[End], receiver: End) -> impl Iterator<Item = End> {
+    ends.iter().copied().filter(move |end| end.host != receiver.host)
 }

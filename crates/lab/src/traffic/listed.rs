@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_units::{Bytes, Time};
 
+use super::hosts::End;
 use super::{Draft, Faults, Reach, Setting};
 use crate::problem::{Problem, fault};
 
@@ -28,7 +29,7 @@ pub(super) struct List<'a, F, H> {
     pub(super) path: &'a str,
     /// The names of the fields with the hosts.
     pub(super) ends: [&'static str; 2],
-    /// Returns the host that a flow names so.
+    /// Returns the host or network card that a flow names so.
     pub(super) host: H,
     /// The flows.
     pub(super) flows: F,
@@ -41,7 +42,7 @@ pub(super) struct List<'a, F, H> {
 impl<F, H> List<'_, F, H>
 where
     F: Iterator<Item = Listed> + Clone,
-    H: Fn(u32) -> Result<u32, Problem>,
+    H: Fn(u32) -> Result<End, Problem>,
 {
     /// Returns when a flow starts; `None` if it is beyond all time.
     fn start(&self, start: Time) -> Option<Time> {
@@ -58,14 +59,28 @@ where
         mut faults: Faults,
         nothing: impl FnOnce() -> Problem,
     ) -> Result<Reach, Faults> {
-        let mut hosts: BTreeMap<u32, Result<u32, Problem>> = BTreeMap::new();
+        let mut hosts: BTreeMap<u32, Result<End, Problem>> = BTreeMap::new();
         let mut host = |id: u32| hosts.entry(id).or_insert_with(|| (self.host)(id)).clone();
         let mut pairs = BTreeSet::new();
         let mut earliest: Option<Time> = None;
         for flow in self.flows.clone() {
             match flow.ends.map(&mut host) {
                 [Ok(source), Ok(destination)] => {
-                    pairs.insert((source, destination));
+                    let ends = [source, destination];
+                    let problem = if source.host == destination.host {
+                        let host = setting.world.name(source.host.into());
+                        Some(format!("{}: {host} would send to itself", self.ends[1]))
+                    } else if pairs.insert(ends) {
+                        setting.world.apart(ends)
+                    } else {
+                        None
+                    };
+                    if let Some(problem) = problem {
+                        faults.push(fault("file", problem).in_file(self.path).on_line(flow.line));
+                        if faults.len() >= MOST_NAMED {
+                            return Err(faults);
+                        }
+                    }
                 }
                 ends => {
                     for (name, end) in self.ends.iter().zip(ends) {
@@ -104,16 +119,7 @@ where
     pub(super) fn make(&self) -> Option<Vec<Draft>> {
         let draft = |flow: Listed| {
             let [source, destination] = flow.ends.map(|end| (self.host)(end).ok());
-            Some(Draft {
-                index: flow.index,
-                source: source?,
-                destination: destination?,
-                cards: [None; 2],
-                channel: 0,
-                size: flow.size,
-                start: self.start(flow.start)?,
-                stop: Time::NEVER,
-            })
+            Some(Draft::new(flow.index, [source?, destination?], flow.size, self.start(flow.start)?))
         };
         self.flows.clone().map(draft).collect()
     }

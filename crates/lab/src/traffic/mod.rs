@@ -45,7 +45,7 @@ use placed::Placed;
 use work::Made;
 
 pub(crate) use setting::{Draft, Faults, Offered, Reach, Setting};
-use setting::{MAX_GAP, both, mean_gap, pairs, reach_of, too_many};
+use setting::{MAX_GAP, both, mean_gap, only_host, pairs, too_many};
 
 kinds! {
     /// Pattern of the traffic: senders, receivers, sizes and times.

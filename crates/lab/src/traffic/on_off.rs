@@ -4,7 +4,7 @@ use incast_units::{Bytes, Time};
 
 use super::hosts::{End, Hosts};
 use super::stream::Stream;
-use super::{Draft, Faults, MAX_GAP, Reach, Setting, pairs, reach_of};
+use super::{Draft, Faults, MAX_GAP, Reach, Setting, pairs};
 use crate::grammar::section::section;
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -64,14 +64,14 @@ impl OnOff {
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        self.plan(setting).map(|(pairs, _)| reach_of(&pairs))
+        self.plan(setting).map(|(pairs, _)| Reach::Pairs(pairs))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
         let (pairs, end) = self.plan(setting)?;
         let mean = |time: Time| (u128::from(time.ps()) << 32).min(MAX_GAP);
         let mut flows = Vec::new();
-        for (pair, [from, to]) in (0_u64..).zip(pairs) {
+        for (pair, ends) in (0_u64..).zip(pairs) {
             let mut stream = Stream::new(seed, name, pair);
             let mut draw = |time: Time| {
                 let drawn = if self.random { stream.exponential(mean(time)) } else { time };
@@ -87,16 +87,7 @@ impl OnOff {
                 }
                 let stop = start + draw(self.on);
                 let index = pair << 32 | cycle;
-                flows.push(Draft {
-                    index,
-                    source: from.host,
-                    destination: to.host,
-                    cards: [from.card, to.card],
-                    channel: 0,
-                    size: Bytes::UNLIMITED,
-                    start,
-                    stop,
-                });
+                flows.push(Draft { stop, ..Draft::new(index, ends, Bytes::UNLIMITED, start) });
                 start = stop + draw(self.off);
             }
         }

@@ -1,9 +1,11 @@
 //! Parameter servers: workers push the gradients of each layer.
 
+use std::collections::BTreeSet;
+
 use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::work::Made;
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
@@ -34,9 +36,9 @@ section! {
     /// The layers come in the order of back-propagation, one after the other as they are computed. A job is
     /// complete when everything has arrived.
     pub(crate) struct ParameterServer {
-        /// The servers.
+        /// The servers, hosts or network cards.
         servers: Hosts,
-        /// The workers; by default all other hosts.
+        /// The workers, hosts or network cards; by default all other hosts.
         workers: Option<Hosts> = None,
         /// A neural network, which gives layers and scale.
         model: Option<Model> = None,
@@ -53,8 +55,8 @@ section! {
 
 /// The pattern with its hosts and its model resolved.
 struct Plan {
-    servers: Vec<u32>,
-    workers: Vec<u32>,
+    servers: Vec<End>,
+    workers: Vec<End>,
     /// Bytes of each layer from a worker to a server.
     parts: Vec<Bytes>,
 }
@@ -63,17 +65,22 @@ impl ParameterServer {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let world = setting.world;
         let of = |key: &'static str, hosts: &Hosts| {
-            hosts.resolve(world).map_err(|message| vec![fault(key, message)])
+            hosts.members(world).map_err(|message| vec![fault(key, message)])
         };
         let servers = of("servers", &self.servers)?;
         let workers = match &self.workers {
             Some(workers) => of("workers", workers)?,
-            None => (0..world.fabric.network.hosts).filter(|host| !servers.contains(host)).collect(),
+            None => {
+                let serve: BTreeSet<u32> = servers.iter().map(|server| server.host).collect();
+                (0..world.fabric.network.hosts).filter(|host| !serve.contains(host)).map(End::from).collect()
+            }
         };
         let mut faults = Vec::new();
-        if let Some(both) = workers.iter().find(|worker| servers.contains(worker)) {
-            let name = &world.fabric.network.nodes[*both as usize];
-            faults.push(fault("workers", format!("{name} is a server already")));
+        let serve: BTreeSet<u32> = servers.iter().map(|server| server.host).collect();
+        if let Some(both) = workers.iter().find(|worker| serve.contains(&worker.host)) {
+            faults.push(fault("workers", format!("{} is a server already", world.name(both.host.into()))));
+        } else if let Some(problem) = world.any_apart(&workers, &servers) {
+            faults.push(fault("servers", problem));
         }
         if workers.is_empty() {
             faults.push(fault("servers", "leaves no worker".to_owned()));
@@ -118,7 +125,9 @@ impl ParameterServer {
             for part in &plan.parts {
                 if self.compute > Time::ZERO {
                     let after = computed.into_iter().collect();
-                    computed = Some(made.compute(job, *worker, self.compute, 0, after));
+                    // GPUs of a host compute beside each other.
+                    let processor = worker.card.unwrap_or(0);
+                    computed = Some(made.compute(job, worker.host, self.compute, processor, after));
                 }
                 for server in &plan.servers {
                     let transfer = made.transfer(job, [*worker, *server], *part, self.start);

@@ -1,8 +1,10 @@
 //! Every host sends to one other, and receives from one other.
 
+use std::collections::BTreeMap;
+
 use incast_units::{Bytes, Time};
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
 use super::stream::Stream;
 use super::{Draft, Faults, Reach, Setting};
 use crate::grammar::section::section;
@@ -13,7 +15,7 @@ section! {
     /// Every host sends one flow to another and receives one: a random permutation in which nobody sends
     /// to itself, or with `shift` the i-th host to the one `shift` places further.
     pub(crate) struct Permutation {
-        /// The hosts that take part.
+        /// The hosts that take part, or network cards of hosts, one of each.
         hosts: Hosts = Hosts::all(),
         /// Payload of each flow.
         size: Bytes; Bound::Positive,
@@ -27,8 +29,23 @@ section! {
 }
 
 impl Permutation {
-    fn hosts(&self, setting: &Setting<'_>) -> Result<Vec<u32>, Faults> {
-        let hosts = self.hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
+    fn hosts(&self, setting: &Setting<'_>) -> Result<Vec<End>, Faults> {
+        let world = setting.world;
+        let hosts = self.hosts.ends(world).map_err(|message| vec![fault("hosts", message)])?;
+        let mut seen = BTreeMap::new();
+        for end in &hosts {
+            if let Some(other) = seen.insert(end.host, *end) {
+                let message = format!(
+                    "names {} and {}, of one host; write a block for each card",
+                    world.name(other),
+                    world.name(*end)
+                );
+                return Err(vec![fault("hosts", message)]);
+            }
+        }
+        if let Some(problem) = world.any_apart(&hosts, &hosts) {
+            return Err(vec![fault("hosts", problem)]);
+        }
         if hosts.len() < 2 {
             return Err(vec![fault("hosts", "a permutation needs at least two hosts".to_owned())]);
         }
@@ -45,9 +62,9 @@ impl Permutation {
         let hosts = self.hosts(setting)?;
         let shifted = |shift: u32| {
             let n = hosts.len();
-            Reach::Pairs((0..n).map(|i| (hosts[i], hosts[(i + shift as usize) % n])).collect())
+            Reach::Pairs((0..n).map(|i| [hosts[i], hosts[(i + shift as usize) % n]]).collect())
         };
-        Ok(self.shift.map_or_else(|| Reach::Any(hosts.clone(), hosts.clone()), shifted))
+        Ok(self.shift.map_or_else(|| Reach::Groups(vec![hosts.clone()]), shifted))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Vec<Draft>, Faults> {
@@ -68,15 +85,9 @@ impl Permutation {
         let mut jitter = Stream::new(seed, name, 1);
         Ok((0_u64..)
             .zip(targets)
-            .map(|(index, target)| Draft {
-                index,
-                source: hosts[index as usize],
-                destination: hosts[target],
-                cards: [None; 2],
-                channel: 0,
-                size: self.size,
-                start: self.start + Time::from_ps(jitter.below(self.jitter.ps())),
-                stop: Time::NEVER,
+            .map(|(index, target)| {
+                let start = self.start + Time::from_ps(jitter.below(self.jitter.ps()));
+                Draft::new(index, [hosts[index as usize], hosts[target]], self.size, start)
             })
             .collect())
     }

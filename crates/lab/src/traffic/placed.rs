@@ -22,13 +22,22 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Puts rank i on the host i of a list, by default of all hosts.
+    /// Puts rank i on the host, or network card, i of a list, by default of all hosts.
     pub(super) fn new(work: Workload, hosts: Option<&Hosts>, setting: &Setting<'_>) -> Result<Self, Faults> {
         let all = Hosts::all();
-        let found =
-            hosts.unwrap_or(&all).resolve(setting.world).map_err(|problem| vec![fault("hosts", problem)])?;
-        let ends = found.into_iter().map(End::from).collect();
-        Self::on(work, ends, hosts.is_some(), "hosts")
+        let ends =
+            hosts.unwrap_or(&all).ends(setting.world).map_err(|problem| vec![fault("hosts", problem)])?;
+        let placed = Self::on(work, ends, hosts.is_some(), "hosts")?.connected(setting, "hosts")?;
+        match placed.work.flows.iter().find(|flow| placed.is_inside(flow)) {
+            Some(flow) => {
+                let [from, to] = placed.ends_of(flow).map(|end| setting.world.name(end));
+                let message = format!(
+                    "puts nodes that exchange data on {from} and {to}, cards of one host: no link joins them"
+                );
+                Err(vec![fault("hosts", message)])
+            }
+            None => Ok(placed),
+        }
     }
 
     /// Puts rank i on the host i of a list, or on the network card i of these hosts, host by host.
@@ -44,7 +53,7 @@ impl Placed {
             if ranks.is_some() {
                 return Err(vec![fault("ranks", "has no effect: hosts names network cards".to_owned())]);
             }
-            return Self::on(work, found, true, "cards")?.connected(setting);
+            return Self::on(work, found, true, "cards")?.connected(setting, "hosts");
         }
         let ports = |end: &End| world.fabric.ports(end.host).len() as u16;
         let cards = || -> Vec<End> {
@@ -75,7 +84,7 @@ impl Placed {
         };
         match ranks {
             Ranks::Hosts => Self::on(work, found, hosts.is_some(), "hosts"),
-            Ranks::Cards => Self::on(work, cards(), hosts.is_some(), "cards")?.connected(setting),
+            Ranks::Cards => Self::on(work, cards(), hosts.is_some(), "cards")?.connected(setting, "ranks"),
         }
     }
 
@@ -94,12 +103,12 @@ impl Placed {
     }
 
     /// Refuses messages between cards that have no path between them.
-    fn connected(self, setting: &Setting<'_>) -> Result<Self, Faults> {
+    fn connected(self, setting: &Setting<'_>, key: &str) -> Result<Self, Faults> {
         let pairs: BTreeSet<[End; 2]> = self.work.flows.iter().map(|flow| self.ends_of(flow)).collect();
         let apart =
             pairs.iter().filter(|[a, b]| a.host != b.host).find_map(|ends| setting.world.apart(*ends));
         match apart {
-            Some(problem) => Err(vec![fault("ranks", problem)]),
+            Some(problem) => Err(vec![fault(key, problem)]),
             None => Ok(self),
         }
     }
@@ -114,15 +123,10 @@ impl Placed {
         from.host == to.host
     }
 
-    /// Returns the pairs of hosts that exchange data.
+    /// Returns the pairs of hosts, or cards, that exchange data.
     pub(super) fn reach(&self) -> Reach {
-        let pairs: BTreeSet<(u32, u32)> = self
-            .work
-            .flows
-            .iter()
-            .filter(|flow| !self.is_inside(flow))
-            .map(|flow| self.ends_of(flow).map(|end| end.host).into())
-            .collect();
+        let flows = self.work.flows.iter().filter(|flow| !self.is_inside(flow));
+        let pairs: BTreeSet<[End; 2]> = flows.map(|flow| self.ends_of(flow)).collect();
         Reach::Pairs(pairs.into_iter().collect())
     }
 
@@ -136,18 +140,8 @@ impl Placed {
                 numbers.push(None);
                 continue;
             }
-            let [from, to] = self.ends_of(flow);
             numbers.push(Some(flows.len() as u32));
-            flows.push(Draft {
-                index: flows.len() as u64,
-                source: from.host,
-                destination: to.host,
-                cards: [from.card, to.card],
-                channel: 0,
-                size: flow.size,
-                start: flow.start,
-                stop: Time::NEVER,
-            });
+            flows.push(Draft::new(flows.len() as u64, self.ends_of(flow), flow.size, flow.start));
         }
         self.place_operations(&numbers);
         let Self { work, .. } = self;

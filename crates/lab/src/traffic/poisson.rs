@@ -4,12 +4,12 @@ use incast_cc::Fixed;
 use incast_units::{PS_PER_SECOND, Time};
 
 use super::gaps::{Gaps, MAX_SIGMA};
-use super::hosts::{Hosts, World};
+use super::hosts::{End, Hosts, World};
 use super::process::{Keys, Span};
 use super::sizes::Sizes;
 use super::stream::Stream;
 use super::work::Made;
-use super::{Draft, Faults, Offered, Reach, Setting, both, mean_gap};
+use super::{Draft, Faults, Offered, Reach, Setting, both, mean_gap, only_host};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::limits::MAX_FLOWS;
@@ -52,9 +52,9 @@ section! {
         gaps: Gaps = Gaps::Exponential,
         /// Standard deviation of the natural logarithm of log-normal gaps; by default 2, as in the BFC artifact.
         sigma: Option<Fixed> = None; Bound::Ratio(Fixed::ZERO, MAX_SIGMA),
-        /// Senders; each is drawn in proportion to its capacity.
+        /// Senders, hosts or network cards; each is drawn in proportion to its capacity.
         from: Hosts = Hosts::all(),
-        /// Receivers; each is equally likely.
+        /// Receivers, hosts or network cards; each at another host than the sender's is equally likely.
         to: Hosts = Hosts::all(),
         /// Start of the process.
         start: Time = Time::ZERO,
@@ -71,10 +71,10 @@ section! {
 
 /// The pattern with its hosts resolved.
 struct Plan {
-    from: Vec<u32>,
-    to: Vec<u32>,
-    /// For every host its place among the receivers.
-    places: Vec<Option<u32>>,
+    from: Vec<End>,
+    to: Vec<End>,
+    /// Places of each host among the receivers, ascending.
+    places: Vec<Vec<u32>>,
     /// Weights of the senders, summed up.
     weights: Vec<u128>,
     /// Offered payload in bit/s.
@@ -87,15 +87,13 @@ struct Plan {
 }
 
 impl Plan {
-    /// A random receiver other than the sender.
-    fn receiver(&self, sender: u32, stream: &mut Stream) -> u32 {
-        let draw = match self.places[sender as usize] {
-            Some(own) => {
-                let draw = stream.below(self.to.len() as u64 - 1);
-                draw + u64::from(draw >= u64::from(own))
-            }
-            None => stream.below(self.to.len() as u64),
-        };
+    /// A random receiver at another host than the sender's.
+    fn receiver(&self, sender: End, stream: &mut Stream) -> End {
+        let own = &self.places[sender.host as usize];
+        let mut draw = stream.below((self.to.len() - own.len()) as u64);
+        for place in own {
+            draw += u64::from(draw >= u64::from(*place));
+        }
         self.to[draw as usize]
     }
 }
@@ -105,18 +103,17 @@ impl Poisson {
         let world = setting.world;
         let (mut from, to) = both(world, &self.from, &self.to)?;
         let mut faults = Vec::from_iter(self.gaps.fault(self.sigma));
-        if let [only] = to.as_slice() {
-            from.retain(|host| host != only);
+        if let Some(only) = only_host(&to) {
+            from.retain(|end| end.host != only);
             if from.is_empty() {
-                let name = &world.fabric.network.nodes[*only as usize];
-                return Err(vec![fault("to", format!("{name} would send to itself"))]);
+                return Err(vec![fault("to", format!("{} would send to itself", world.name(only.into())))]);
             }
         }
         let mut total = 0_u128;
         let weights: Vec<u128> = from
             .iter()
-            .map(|&host| {
-                total += self.weight(world, host);
+            .map(|&end| {
+                total += self.weight(world, end);
                 total
             })
             .collect();
@@ -150,18 +147,18 @@ impl Poisson {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let mut places = vec![None; world.fabric.network.hosts as usize];
-        for (place, &host) in (0..).zip(&to) {
-            places[host as usize] = Some(place);
+        let mut places = vec![Vec::new(); world.fabric.network.hosts as usize];
+        for (place, end) in (0..).zip(&to) {
+            places[end.host as usize].push(place);
         }
         let (offered, capacity) = (offered as f64 / 2_f64.powi(32), capacity as f64);
         Ok(Plan { from, to, places, weights, offered, capacity, gap, span })
     }
 
-    fn weight(&self, world: &World<'_>, host: u32) -> u128 {
+    fn weight(&self, world: &World<'_>, end: End) -> u128 {
         match self.load_of {
-            LoadOf::Senders | LoadOf::Receivers => u128::from(world.fabric.host_rate(host).bps()),
-            LoadOf::Uplinks => world.uplink_share(host),
+            LoadOf::Senders | LoadOf::Receivers => world.rate(end),
+            LoadOf::Uplinks => world.uplink_share(end),
         }
     }
 
@@ -173,9 +170,9 @@ impl Poisson {
         let plan = self.plan(setting).ok()?;
         let total = *plan.weights.last()? as f64;
         let mut before = 0;
-        let share = |(&host, &sum): (&u32, &u128)| {
+        let share = |(&end, &sum): (&End, &u128)| {
             let weight = sum - core::mem::replace(&mut before, sum);
-            (host, plan.offered * weight as f64 / total)
+            (end, plan.offered * weight as f64 / total)
         };
         Some(Offered { from: plan.from.iter().zip(&plan.weights).map(share).collect(), to: plan.to })
     }
@@ -201,16 +198,7 @@ impl Poisson {
             let source = plan.from[plan.weights.partition_point(|&sum| sum <= point)];
             let destination = plan.receiver(source, &mut stream);
             let size = self.sizes.draw(stream.next());
-            flows.push(Draft {
-                index,
-                source,
-                destination,
-                cards: [None; 2],
-                channel: 0,
-                size,
-                start,
-                stop: Time::NEVER,
-            });
+            flows.push(Draft::new(index, [source, destination], size, start));
         }
         if flows.len() as u64 == most {
             last = last.min(start + Time::from_ps(1));

@@ -68,7 +68,7 @@ impl Span {
     /// Returns the end of the arrivals, where `flows` are those that start in the window or before it.
     pub(super) fn last(&self, flows: &[Draft], setting: &Setting<'_>) -> Time {
         let largest = flows.iter().filter(|flow| flow.start >= self.from).max_by_key(|flow| flow.size);
-        let alone = |flow: &Draft| setting.shortest([flow.source, flow.destination], flow.size);
+        let alone = |flow: &Draft| setting.shortest(flow.ends(), flow.size);
         let longest = largest.map_or(Time::ZERO, alone);
         let more = longest.times(TAIL) + (self.until - self.start).times_ratio(1, 10);
         self.tail.map_or(self.until, |end| end.min(self.until + more).max(self.until))

@@ -4,6 +4,9 @@
 //! one edge in as many as a host has GPUs crosses the network. Each channel has a ring of its own, which leaves and
 //! enters each host by the same card.
 
+use std::collections::BTreeSet;
+
+use incast_sim::describe::network::PortId;
 use incast_units::{Bytes, Time};
 
 use super::groups::{Grouping, groups, job_name};
@@ -119,10 +122,14 @@ impl RingAllReduce {
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        let (rings, _) = self.rings(setting)?;
+        let (rings, layout) = self.rings(setting)?;
+        let cards: BTreeSet<Option<PortId>> =
+            (0..layout.channels(self.channels)).map(|channel| layout.card_of(channel)).collect();
         let next = |ring: &Vec<u32>| {
-            let after = ring.iter().skip(1).chain(ring).copied();
-            ring.clone().into_iter().zip(after.collect::<Vec<_>>()).collect::<Vec<_>>()
+            let hosts = ring.iter().zip(ring.iter().skip(1).chain(ring)).map(|(a, b)| [*a, *b]);
+            let of =
+                |hosts: [u32; 2]| cards.iter().map(move |card| hosts.map(|host| End { host, card: *card }));
+            hosts.flat_map(of).collect::<Vec<_>>()
         };
         Ok(Reach::Pairs(rings.iter().flat_map(next).collect()))
     }

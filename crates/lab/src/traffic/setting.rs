@@ -25,26 +25,54 @@ pub(crate) struct Draft {
     pub(crate) stop: Time,
 }
 
-/// Pairs of hosts that may exchange data in a block.
+impl Draft {
+    /// A flow of this size with a number in its block, alone between its ends.
+    pub(crate) fn new(index: u64, [from, to]: [End; 2], size: Bytes, start: Time) -> Self {
+        Self {
+            index,
+            source: from.host,
+            destination: to.host,
+            cards: [from.card, to.card],
+            channel: 0,
+            size,
+            start,
+            stop: Time::NEVER,
+        }
+    }
+
+    /// Returns its ends.
+    pub(super) fn ends(&self) -> [End; 2] {
+        let [from, to] = self.cards;
+        [End { host: self.source, card: from }, End { host: self.destination, card: to }]
+    }
+}
+
+/// Hosts, or network cards, that may exchange data in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Each of the first to any of the second.
-    Any(Vec<u32>, Vec<u32>),
+    Any(Vec<End>, Vec<End>),
+    /// The members of each group, any of them to any other.
+    Groups(Vec<Vec<End>>),
     /// These pairs.
-    Pairs(Vec<(u32, u32)>),
+    Pairs(Vec<[End; 2]>),
 }
 
 impl Reach {
-    /// Returns the number of flows to the host that receives most, if each pair has one.
+    /// Returns the number of flows to the host, or card, that receives most, if each pair has one.
     pub(super) fn senders(&self) -> u64 {
+        let most = |from: &[End], to: &[End]| {
+            let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+            from.iter().for_each(|end| *own.entry(end.host).or_default() += 1);
+            let others = to.iter().map(|end| from.len() - own.get(&end.host).copied().unwrap_or(0));
+            others.max().unwrap_or(0) as u64
+        };
         match self {
-            Self::Any(from, to) => {
-                let receives = |host: &u32| to.contains(host);
-                (from.len() - usize::from(from.iter().any(receives))) as u64
-            }
+            Self::Any(from, to) => most(from, to),
+            Self::Groups(groups) => groups.iter().map(|group| most(group, group)).max().unwrap_or(0),
             Self::Pairs(pairs) => {
-                let mut flows: BTreeMap<u32, u64> = BTreeMap::new();
-                pairs.iter().for_each(|(_, to)| *flows.entry(*to).or_default() += 1);
+                let mut flows: BTreeMap<End, u64> = BTreeMap::new();
+                pairs.iter().for_each(|[_, to]| *flows.entry(*to).or_default() += 1);
                 flows.into_values().max().unwrap_or(0)
             }
         }
@@ -55,9 +83,9 @@ impl Reach {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
     /// Payload rate of each of its senders, in bit/s.
-    pub(crate) from: Vec<(u32, f64)>,
-    /// The receivers; every other one gets an equal part of it.
-    pub(crate) to: Vec<u32>,
+    pub(crate) from: Vec<(End, f64)>,
+    /// The receivers; every one at another host gets an equal part of it.
+    pub(crate) to: Vec<End>,
 }
 
 /// The errors in a block, by its own keys.
@@ -73,10 +101,10 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// No flow of this size between these hosts takes less.
-    pub(super) fn shortest(&self, [source, destination]: [u32; 2], size: Bytes) -> Time {
+    /// No flow of this size between these ends takes less.
+    pub(super) fn shortest(&self, [source, destination]: [End; 2], size: Bytes) -> Time {
         let (changed_rate, changed_delay) = self.quickest;
-        let ports = |host| self.world.fabric.ports(host).iter();
+        let ports = |end: End| end.links(self.world.fabric).iter();
         let rate: Rate = ports(source).map(|(_, rate, _)| (*rate).max(changed_rate)).sum();
         let delay = |host| ports(host).map(|(.., delay)| *delay).min().unwrap_or_default().min(changed_delay);
         // There, and back with the acknowledgement.
@@ -100,9 +128,20 @@ pub(super) fn too_many(key: &str, flows: u64) -> Option<Problem> {
     (flows > MAX_FLOWS).then(|| fault(key, format!("makes {flows} flows; at most {MAX_FLOWS} are possible")))
 }
 
-/// The hosts of two keys together, or the faults of both.
-pub(super) fn both(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<(Vec<u32>, Vec<u32>), Faults> {
-    of_both(from.resolve(world), to.resolve(world))
+/// The hosts or network cards of two keys together, each of the first with a path to each of the second, or the faults of
+/// both.
+pub(super) fn both(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<(Vec<End>, Vec<End>), Faults> {
+    let (from, to) = of_both(from.members(world), to.members(world))?;
+    match world.any_apart(&from, &to) {
+        Some(problem) => Err(vec![fault("to", problem)]),
+        None => Ok((from, to)),
+    }
+}
+
+/// Returns the host of all of these ends, if it is one.
+pub(super) fn only_host(ends: &[End]) -> Option<u32> {
+    let first = ends.first()?.host;
+    ends.iter().all(|end| end.host == first).then_some(first)
 }
 
 /// The values of the keys `from` and `to`, or the faults of both.
@@ -136,9 +175,4 @@ pub(super) fn pairs(world: &World<'_>, from: &Hosts, to: &Hosts) -> Result<Vec<[
         Some(problem) => Err(vec![fault("to", problem)]),
         None => Ok(pairs),
     }
-}
-
-/// The hosts of pairs of ends.
-pub(super) fn reach_of(pairs: &[[End; 2]]) -> Reach {
-    Reach::Pairs(pairs.iter().map(|[a, b]| (a.host, b.host)).collect())
 }

@@ -3,7 +3,7 @@
 use incast_units::{Bytes, Time};
 
 use super::hosts::Hosts;
-use super::{Draft, Faults, Reach, Setting, pairs, reach_of};
+use super::{Draft, Faults, Reach, Setting, pairs};
 use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
@@ -64,22 +64,16 @@ impl Staggered {
             );
             return Err(vec![fault("duration", message)]);
         }
-        Ok(reach_of(&pairs))
+        Ok(Reach::Pairs(pairs))
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Vec<Draft>, Faults> {
         let pairs = pairs(setting.world, &self.from, &self.to)?;
         Ok((0_u64..)
             .zip(pairs)
-            .map(|(index, [source, destination])| Draft {
-                index,
-                source: source.host,
-                destination: destination.host,
-                cards: [source.card, destination.card],
-                channel: 0,
-                size: Bytes::UNLIMITED,
-                start: self.start + self.interval.times(index),
-                stop: self.stop(index),
+            .map(|(index, ends)| {
+                let start = self.start + self.interval.times(index);
+                Draft { stop: self.stop(index), ..Draft::new(index, ends, Bytes::UNLIMITED, start) }
             })
             .collect())
     }

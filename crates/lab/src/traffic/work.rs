@@ -71,17 +71,8 @@ impl Made {
     /// Adds a flow with the operation that sends it; none receives it.
     pub(crate) fn send(&mut self, job: u16, ends: [impl Into<End>; 2], size: Bytes, start: Time) -> u32 {
         let index = self.flows.len() as u64;
-        let [from, to] = ends.map(Into::into);
-        self.flows.push(Draft {
-            index,
-            source: from.host,
-            destination: to.host,
-            cards: [from.card, to.card],
-            channel: 0,
-            size,
-            start,
-            stop: Time::NEVER,
-        });
+        let ends @ [from, _] = ends.map(Into::into);
+        self.flows.push(Draft::new(index, ends, size, start));
         self.operation(job, from.host, What::Send { flow: index as u32 }, Vec::new())
     }
 

@@ -13,7 +13,8 @@ use super::scope::Scope;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
 use crate::topology::Fabric;
-use crate::traffic::{Offered, Setting, hosts::World};
+use crate::traffic::hosts::{End, World};
+use crate::traffic::{Offered, Setting};
 
 /// The fabric's links are left out where there are more steps than this to be made.
 const MOST_STEPS: usize = 500_000_000;
@@ -100,30 +101,27 @@ fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Load
     let mut loads: Loads = (0..nodes).map(|node| vec![0.0; fabric.ports(node as NodeId).len()]).collect();
     let mut spread = Vec::new();
     // What hosts send and receive, in all: how much of it by which link is found below.
-    let (mut up, mut down) = (BTreeMap::<u32, f64>::new(), BTreeMap::<u32, f64>::new());
+    let (mut up, mut down) = (BTreeMap::<End, f64>::new(), BTreeMap::<End, f64>::new());
     for offered in offers {
-        let receives: Vec<bool> = {
-            let mut receives = vec![false; fabric.network.hosts as usize];
-            offered.to.iter().for_each(|&host| receives[host as usize] = true);
-            receives
-        };
-        let others = |host: u32| (offered.to.len() - usize::from(receives[host as usize])).max(1) as f64;
+        let mut receives = vec![0; fabric.network.hosts as usize];
+        offered.to.iter().for_each(|end| receives[end.host as usize] += 1);
+        let others = |host: u32| (offered.to.len() - receives[host as usize]).max(1) as f64;
         let mut of_places = Spread { sent: BTreeMap::new(), received: BTreeMap::new() };
         let mut own: BTreeMap<u32, f64> = BTreeMap::new();
         let mut all = 0.0;
-        for &(host, rate) in &offered.from {
-            *up.entry(host).or_default() += rate;
-            let each = rate / others(host);
+        for &(end, rate) in &offered.from {
+            *up.entry(end).or_default() += rate;
+            let each = rate / others(end.host);
             all += each;
-            *of_places.sent.entry(fabric.switches_of(host)).or_default() += each;
-            if receives[host as usize] {
-                own.insert(host, each);
+            *of_places.sent.entry(end.switches(fabric)).or_default() += each;
+            if receives[end.host as usize] > 0 {
+                *own.entry(end.host).or_default() += each;
             }
         }
-        for &host in &offered.to {
-            *of_places.received.entry(fabric.switches_of(host)).or_default() += 1.0;
+        for &end in &offered.to {
+            *of_places.received.entry(end.switches(fabric)).or_default() += 1.0;
             // A host sends nothing to itself.
-            *down.entry(host).or_default() += all - own.get(&host).copied().unwrap_or(0.0);
+            *down.entry(end).or_default() += all - own.get(&end.host).copied().unwrap_or(0.0);
         }
         spread.push(of_places);
     }
@@ -153,12 +151,15 @@ fn loads<'a>(fabric: &Fabric, offers: impl Iterator<Item = &'a Offered>) -> Load
             reaches.insert((goal, switch), inflow[switch as usize]);
         }
     }
-    for (hosts, by_switch, outward) in [(&up, &leaves, true), (&down, &reaches, false)] {
-        for (&host, &load) in hosts {
-            let place = fabric.switches_of(host);
+    for (ends, by_switch, outward) in [(&up, &leaves, true), (&down, &reaches, false)] {
+        for (&end, &load) in ends {
+            let (host, place) = (end.host, end.switches(fabric));
             let parts = |switch: NodeId| by_switch.get(&(&place, switch)).copied().unwrap_or(0.0);
-            let sum: f64 = fabric.ports(host).iter().map(|port| parts(port.0) / links(&place, port.0)).sum();
-            for (port, &(switch, ..)) in fabric.ports(host).iter().enumerate() {
+            let sum: f64 = end.links(fabric).iter().map(|port| parts(port.0) / links(&place, port.0)).sum();
+            let ports = fabric.ports(host).iter().enumerate();
+            for (port, &(switch, ..)) in
+                ports.filter(|(port, _)| end.card.is_none_or(|card| usize::from(card) == *port))
+            {
                 let even = 1.0 / place.len() as f64;
                 let part = if sum > 0.0 { parts(switch) / links(&place, switch) / sum } else { even };
                 if outward {

@@ -12,24 +12,41 @@ use crate::cc::Cc;
 use crate::problem::Problem;
 use crate::topology::Fabric;
 use crate::traffic::Reach;
+use crate::traffic::hosts::End;
 
-/// A path of the traffic, with the hosts at its ends.
+/// A path of the traffic, with the hosts or cards at its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Longest {
     pub(super) path: Path,
-    pub(super) ends: (u32, u32),
+    pub(super) ends: [End; 2],
 }
 
-/// Returns the pairs of hosts that may send to each other. Hosts on the same switches have one pair.
-pub(super) fn pairs(reach: &Reach, fabric: &Fabric) -> Vec<(u32, u32)> {
-    let at = |hosts: &[u32]| {
-        hosts.iter().map(|&host| (fabric.switches_of(host), host)).collect::<BTreeMap<_, _>>()
+/// Returns the pairs of hosts or cards that may send to each other. Those on the same switches have one pair.
+pub(super) fn pairs(reach: &Reach, fabric: &Fabric) -> Vec<[End; 2]> {
+    // The first and the last of those on the same switches, of two hosts if there are two.
+    let at = |ends: &[End]| {
+        let mut places: BTreeMap<Vec<NodeId>, Vec<End>> = BTreeMap::new();
+        for &end in ends {
+            let place = places.entry(end.switches(fabric)).or_default();
+            match place.as_mut_slice() {
+                [first, ..] if first.host == end.host => {}
+                [_, last] => *last = end,
+                _ => place.push(end),
+            }
+        }
+        places
+    };
+    let apart = |from: &[End], to: &[End]| {
+        let mut pairs = from.iter().rev().flat_map(|a| to.iter().rev().map(move |b| [*a, *b]));
+        pairs.find(|[a, b]| a.host != b.host)
+    };
+    let any = |from: &[End], to: &[End]| -> Vec<[End; 2]> {
+        let to = at(to);
+        at(from).values().flat_map(|a| to.values().filter_map(|b| apart(a, b))).collect()
     };
     match reach {
-        Reach::Any(from, to) => {
-            let to = at(to);
-            at(from).values().flat_map(|&a| to.values().map(move |&b| (a, b))).collect()
-        }
+        Reach::Any(from, to) => any(from, to),
+        Reach::Groups(groups) => groups.iter().flat_map(|group| any(group, group)).collect(),
         Reach::Pairs(pairs) => pairs.clone(),
     }
 }
@@ -79,17 +96,22 @@ pub(super) fn longest<'a>(
     let mut known: BTreeMap<Vec<NodeId>, Vec<Option<Way>>> = BTreeMap::new();
     let mut longest: Option<Longest> = None;
     for reach in reaches {
-        for (a, b) in pairs(reach, fabric) {
-            let from = known
-                .entry(fabric.switches_of(a))
-                .or_insert_with_key(|switches| ways(fabric, switches, &cost));
-            let Some((links, time)) = from[b as usize] else { continue };
-            let Some(&(_, line_rate, delay)) = fabric.ports(a).first() else { continue };
+        for [a, b] in pairs(reach, fabric) {
+            let from =
+                known.entry(a.switches(fabric)).or_insert_with_key(|switches| ways(fabric, switches, &cost));
+            let way = match (b.card, b.links(fabric)) {
+                (Some(_), &[(switch, rate, delay)]) => {
+                    from[switch as usize].map(|(links, time)| (links + 1, time + cost(rate, delay)))
+                }
+                _ => from[b.host as usize],
+            };
+            let Some((links, time)) = way else { continue };
+            let Some(&(_, line_rate, delay)) = a.links(fabric).first() else { continue };
             let base_rtt = time + cost(line_rate, delay);
             if longest.is_none_or(|known| known.path.base_rtt < base_rtt) {
                 let payload = transport.payload;
                 let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
-                longest = Some(Longest { path, ends: (a, b) });
+                longest = Some(Longest { path, ends: [a, b] });
             }
         }
     }
@@ -97,13 +119,10 @@ pub(super) fn longest<'a>(
 }
 
 impl Longest {
-    /// The hosts at its ends in words.
+    /// Its ends in words.
     fn place(&self, fabric: &Fabric) -> String {
-        let (a, b) = self.ends;
-        let near = |host: &u32| *host != a && fabric.switches_of(*host) == fabric.switches_of(a);
-        let b = if a == b { (0..fabric.network.hosts).find(near).unwrap_or(b) } else { b };
-        let node = |host: u32| &fabric.network.nodes[host as usize];
-        format!("from {} to {}", node(a), node(b))
+        let [a, b] = self.ends.map(|end| end.name(fabric));
+        format!("from {a} to {b}")
     }
 
     /// Returns what an algorithm with a target delay cannot do on this path, and what would help.
@@ -276,6 +295,23 @@ mod tests {
         );
         assert_eq!(both.len(), 2, "{both:?}");
         assert!(both.join("\n").contains("from a delay of 11us on"), "{both:?}");
+    }
+
+    /// By hand: cards 0 and 1 are on different rails, so that packets take four links of 1 us instead of the two of a rail:
+    /// 8 us + 4 · (84.32 + 5.12) ns = 8.35776 us, and not 4.17888.
+    #[test]
+    fn the_base_rtt_of_cards_is_that_of_their_path() {
+        let said = |to: &str| {
+            let text = format!(
+                "topology = {{ kind = \"rail-optimized\", servers = 2, rails = 2, spines = 1, rate = \"100Gbps\", \
+                 delay = \"1us\" }}\ncc = {{ algorithm = \"swift\" }}\ntransport = {{ base_rtt = \"5us\" }}\n\
+                 [[traffic]]\nkind = \"flows\"\nfrom = \"h0.0\"\nto = \"{to}\"\nsize = \"1MB\"\n"
+            );
+            let scenario = Scenario::from_toml(&text, "cards.toml", &[]).unwrap();
+            scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert!(said("h1.1").contains("from h0.0 to h1.1 packets need 8.35776us"), "{}", said("h1.1"));
+        assert_eq!(said("h1.0"), "");
     }
 
     /// By hand: 100 Gbps for 12.17888 us are 152,236 B, 145 packets of 1054 B (144.4); 23 are 24,242 B, 15 %.

@@ -227,18 +227,17 @@ fn signals(
     let mut distances: BTreeMap<Vec<NodeId>, Vec<u32>> = BTreeMap::new();
     for &block in blocks {
         let Some(reach) = &reaches[block] else { continue };
-        for (a, b) in paths::pairs(reach, fabric) {
+        for [a, b] in paths::pairs(reach, fabric) {
             let from = distances
-                .entry(fabric.switches_of(a))
+                .entry(a.switches(fabric))
                 .or_insert_with_key(|switches| fabric.distances_from(switches));
-            let nearest = fabric.ports(b).iter().map(|port| from[port.0 as usize]).min();
-            let hops = nearest.map_or(0, |links| links as usize + 1);
+            let nearest = b.links(fabric).iter().map(|link| from[link.0 as usize]).min();
+            let hops = nearest.filter(|links| *links != u32::MAX).map_or(0, |links| links as usize + 1);
             if hops > MAX_INT_HOPS {
-                let node = |host: u32| &fabric.network.nodes[host as usize];
                 let message = format!(
                     "{name} reads in-band telemetry of at most {MAX_INT_HOPS} switches; from {} to {} there are {hops}",
-                    node(a),
-                    node(b)
+                    a.name(fabric),
+                    b.name(fabric)
                 );
                 reading.wrong_key(&key, message);
                 return;
