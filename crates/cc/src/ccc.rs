@@ -11,15 +11,21 @@
 //!   text, Appendix A and Table 1. H1i needs a queue that shrinks: an idle link measures q = 0 and
 //!   q_v = 0, and with H1i there, whose step is zero from half the line rate on, a flow that is alone
 //!   would stay there for ever.
-//! * The window of section 5, r·RTT_min, holds only what the path carries without a queue, so that the
-//!   destination cannot be reached. By default it has room for q_B as well (`window`).
+//! * S "is only updated and used in regions H1i and H2i", and takes its new value "when leaving A regions": it is renewed
+//!   by an acknowledgement that leads from Ai or Ad to H1i or H2i (`renewal`).
+//! * The sender's time stamp has no stated size; four bytes, as OSCAR's (`stamp`).
 //! * q counts at least RTT_min/4096 in logarithms (and at most q_B/4 in place of that), q_v at least −1,
 //!   and as zero when its magnitude is below 2⁻²⁰. What is averaged is not limited.
 //! * v_ai is limited, since a flow that has nothing to send sees an idle link for as long.
-//! * q_B goes through the same logarithm as q. With the exact logarithm of q_B beside the piecewise one of
-//!   q (Equation 10 as printed) δ is zero at up to 1.06·q_B.
+//! * With the exact logarithm of q_B beside the piecewise one of q (Equation 10 as printed) δ is zero at up to
+//!   1.06·q_B. `piecewise` takes q_B through the same lines as q.
 //! * Algorithm 1, line 7 closes its bracket in the wrong place and omits M; Equation 8 is used.
 //! * The first acknowledgement, and one at the same instant as the one before, are recorded only.
+//!
+//! Preset `fair` is ours. Where δ and Irr contradict each other f is 0, and the paper's flow stands still: shares stay as
+//! they are while the queue is between q_B·(1 − r/R_l) and q_B. There `fair` moves the rate towards Irr by a small weight
+//! (`w_fair`), so that flows come to rest where r = Irr, with equal shares at q_B·(1 − 1/N). It measures q_v over a part
+//! of an RTT (`span`), which divides the noise of time stamps, and q_B is a share of RTT_min.
 
 use incast_units::{Bytes, Rate, Time};
 
@@ -35,16 +41,27 @@ choice! {
     Logarithm {
         /// As Equations 5 and 8 have it.
         Exact = "exact",
-        /// As straight lines between powers of two of a nanosecond (Equation 10).
+        /// As straight lines between powers of two of a nanosecond, for q and for q_B.
         Piecewise = "piecewise",
+        /// As these lines for q, exactly for q_B (Equation 10 as printed).
+        Printed = "equation-10",
     }
 }
 
 impl Logarithm {
-    fn of(self, x: Fixed) -> Fixed {
+    /// Returns the logarithm of a queueing delay.
+    fn of(self, q: Fixed) -> Fixed {
         match self {
-            Self::Exact => x.log2(),
-            Self::Piecewise => x.log2_piecewise(),
+            Self::Exact => q.log2(),
+            Self::Piecewise | Self::Printed => q.log2_piecewise(),
+        }
+    }
+
+    /// Returns the logarithm of q_B.
+    fn of_destination(self, q_b: Fixed) -> Fixed {
+        match self {
+            Self::Exact | Self::Printed => q_b.log2(),
+            Self::Piecewise => q_b.log2_piecewise(),
         }
     }
 }
@@ -61,12 +78,24 @@ choice! {
     }
 }
 
+choice! {
+    /// Region to which a flow leaves Ai and Ad when S is renewed.
+    Renewal {
+        /// H1i or H2i.
+        Increase = "increase",
+        /// Any H region.
+        Any = "any",
+    }
+}
+
 /// Parameters of [`Ccc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct CccParams {
-    /// The queueing delay that is aimed at, q_B.
+    /// The queueing delay that is aimed at, q_B; zero for `q_b_share` of RTT_min.
     pub q_b: Time,
+    /// q_B as a share of RTT_min.
+    pub q_b_share: Fixed,
     /// Weight γ of the old value in the average of q_v.
     pub gamma: Fixed,
     /// Weight of an increase in H1i.
@@ -93,14 +122,36 @@ pub struct CccParams {
     pub s_initial: Fixed,
     /// Smallest rate, as a share of the line rate.
     pub floor: Fixed,
+    /// Region to which the analytical regions are left when S is renewed.
+    pub renewal: Renewal,
+    /// Weight of a step towards Irr where δ and Irr contradict each other.
+    pub w_fair: Fixed,
+    /// Least time over which a change of the RTT is measured, as a share of RTT_min; zero for every acknowledgement.
+    pub span: Fixed,
+    /// Bytes of the time stamp in a header.
+    pub stamp: Bytes,
 }
 
 presets! {
     impl CccParams {
-        "paper": "CCC, NSDI'26, simulations, with room for q_B in the window",
-        fn paper() -> Self {
+        "fair": "ours: steps towards the reference rate where the paper's flow stands still, q_v over a quarter of an RTT, \
+                 q_B a quarter of it",
+        /// Returns the parameters of `fair`.
+        pub fn fair() -> Self {
+            Self {
+                q_b: Time::ZERO,
+                w_fair: Fixed::ratio(1, 20),
+                span: Fixed::ratio(1, 4),
+                ..Self::paper()
+            }
+        }
+
+        "paper": "CCC, NSDI'26, simulations",
+        /// Returns the parameters of the paper's simulations.
+        pub fn paper() -> Self {
             Self {
                 q_b: Time::from_us(5),
+                q_b_share: Fixed::ratio(1, 4),
                 gamma: Fixed::ratio(2, 10),
                 w_1: Fixed::ratio(1, 2),
                 w_2: Fixed::ratio(1, 10),
@@ -110,21 +161,31 @@ presets! {
                 calm: Fixed::ratio(5, 100),
                 epsilon: Fixed::ZERO,
                 log: Logarithm::Exact,
-                window: Window::Headroom,
+                window: Window::Letter,
                 initial_rate: Fixed::ONE,
                 s_initial: Fixed::ZERO,
                 floor: Fixed::ratio(1, 1000),
+                renewal: Renewal::Increase,
+                w_fair: Fixed::ZERO,
+                span: Fixed::ZERO,
+                stamp: Bytes::new(4),
             }
         }
 
-        "letter": "the same with the window as printed in section 5: r*RTT_min",
-        fn letter() -> Self {
-            Self { window: Window::Letter, ..Self::paper() }
+        "testbed": "CCC on the paper's testbed: q_B 20us, Equation 10",
+        fn testbed() -> Self {
+            Self { q_b: Time::from_us(20), log: Logarithm::Printed, ..Self::paper() }
         }
 
-        "testbed": "CCC on the paper's testbed: q_B 20us, piecewise logarithm",
-        fn testbed() -> Self {
-            Self { q_b: Time::from_us(20), log: Logarithm::Piecewise, ..Self::paper() }
+        "headroom": "ours: room for q_B in the window; S renewed in any H region; no bytes for the time stamp",
+        /// Returns the parameters of `headroom`.
+        pub fn headroom() -> Self {
+            Self {
+                window: Window::Headroom,
+                renewal: Renewal::Any,
+                stamp: Bytes::ZERO,
+                ..Self::paper()
+            }
         }
     }
 }
@@ -133,7 +194,10 @@ derived! {
     /// Quantities that CCC derives once from its parameters and a path. Rates are in Mbit/s, times in ns.
     pub struct CccDerived of CccParams, |params, path|
     let line = mbps(path.line_rate);
+    let q_b = params.destination(path.base_rtt);
     {
+        /// q_B.
+        pub q_b: Time = q_b,
         /// R_l.
         pub line: Fixed = line,
         /// Smallest rate.
@@ -141,17 +205,26 @@ derived! {
         /// M/RTT_min: bits per µs.
         pub packet_per_rtt: Fixed = Fixed::ratio(path.packet.times(8 * 1_000_000).get(), path.base_rtt.ps()),
         /// Logarithm of q_B.
-        pub log_q_b: Fixed = params.log.of(ns(params.q_b)),
+        pub log_q_b: Fixed = params.log.of_destination(ns(q_b)),
         /// Least q in a logarithm.
-        pub least: Fixed = (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(params.q_b) * Fixed::ratio(1, 4)),
+        pub least: Fixed = (ns(path.base_rtt) * Fixed::ratio(1, 4096)).min(ns(q_b) * Fixed::ratio(1, 4)),
         /// The link counts as under-utilised while q is below this.
         pub idle: Time = Time::from_ps(params.idle.scale(path.base_rtt.ps())),
+        /// A change of the RTT is measured over this time at least.
+        pub span: Time = Time::from_ps(params.span.scale(path.base_rtt.ps())),
         /// Division by R_l,
         pub by_line: Divisor = Divisor::of(line),
         /// by q_B,
-        pub by_q_b: Divisor = Divisor::new(params.q_b.ps()),
+        pub by_q_b: Divisor = Divisor::new(q_b.ps()),
         /// and by RTT_min.
         pub by_base_rtt: Divisor = Divisor::new(path.base_rtt.ps()),
+    }
+}
+
+impl CccParams {
+    /// Returns q_B on a path of this base RTT.
+    fn destination(&self, base_rtt: Time) -> Time {
+        if self.q_b == Time::ZERO { Time::from_ps(self.q_b_share.scale(base_rtt.ps())) } else { self.q_b }
     }
 }
 
@@ -178,10 +251,18 @@ impl Described for CccParams {
         param!(
             Time "q_b",
             q_b,
-            Time::from_ns(10),
+            Time::ZERO,
             Time::from_ms(100),
-            "queueing delay that is aimed at, q_B",
-            "CCC section 6.1: 5us; section 6.2, on the testbed: 20us"
+            "queueing delay that is aimed at, q_B; 0us for q_b_share of RTT_min",
+            "CCC section 6.1: 5us of 20us; section 6.2, on the testbed: 20us"
+        ),
+        param!(
+            Ratio "q_b_share",
+            q_b_share,
+            Fixed::ratio(1, 1000),
+            Fixed::whole(10),
+            "q_B as a share of RTT_min, where q_b is 0us",
+            "CCC section 6.1: 5us of an RTT of 20us"
         ),
         param!(
             Ratio "gamma",
@@ -251,15 +332,16 @@ impl Described for CccParams {
             choice "log",
             log,
             Logarithm,
-            "logarithm in the criterion and in the analytical step: exact, or straight lines between powers of two",
-            "CCC Equations 5 and 8: exact; Equation 10, its implementation: piecewise"
+            "logarithm in the criterion and in the analytical step: exact, straight lines between powers of two, or these \
+             for q beside the exact logarithm of q_B",
+            "CCC Equations 5 and 8: exact; its implementation: equation-10"
         ),
         param!(
             choice "window",
             window,
             Window,
             "limit of the bytes in flight: r*(RTT_min + q_B), r*RTT_min, or none",
-            "CCC section 5: letter; chosen here, where q_B can be reached: headroom"
+            "CCC section 5: letter"
         ),
         param!(
             Ratio "initial_rate",
@@ -285,6 +367,37 @@ impl Described for CccParams {
             "smallest rate as a share of the line rate",
             "CCC states none; OSCAR's public artifact: 0.001 for all algorithms"
         ),
+        param!(
+            choice "renewal",
+            renewal,
+            Renewal,
+            "S is renewed when Ai or Ad is left for H1i or H2i, or for any H region",
+            "CCC section 4.3.4: increase"
+        ),
+        param!(
+            Ratio "w_fair",
+            w_fair,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "weight of a step towards Irr where f is 0: the share of the difference that an RTT takes off, times r/R_l",
+            "chosen here; CCC: 0"
+        ),
+        param!(
+            Ratio "span",
+            span,
+            Fixed::ZERO,
+            Fixed::ONE,
+            "q_v is measured over this share of RTT_min at least; 0 for every acknowledgement",
+            "chosen here; CCC Equation 4: 0"
+        ),
+        param!(
+            Bytes "stamp",
+            stamp,
+            Bytes::ZERO,
+            Bytes::new(16),
+            "bytes of the sender's time stamp in the header of a packet and of its acknowledgement",
+            "CCC section 5 states no size; OSCAR section 4.1: 4B"
+        ),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_ccc", Signals::NONE));
 }
@@ -308,6 +421,10 @@ pub enum Region {
 }
 
 impl Region {
+    const fn is_increase(self) -> bool {
+        matches!(self, Self::IncreaseFast | Self::IncreaseSlow)
+    }
+
     const fn is_analytical(self) -> bool {
         matches!(self, Self::AnalyticalIncrease | Self::AnalyticalDecrease)
     }
@@ -325,13 +442,13 @@ struct State {
 }
 
 impl State {
-    fn region(&self, params: &CccParams) -> Region {
+    fn region(&self, params: &CccParams, q_b: Time) -> Region {
         if self.q_v > Fixed::ZERO && self.delta <= Fixed::ZERO {
             Region::DecreaseGrowing
-        } else if self.q < params.q_b {
+        } else if self.q < q_b {
             // δ > 0: both of its terms are positive, or the first case above did not hold.
             if self.q_v < -params.epsilon { Region::IncreaseFast } else { Region::IncreaseSlow }
-        } else if self.q > params.q_b.times(4) {
+        } else if self.q > q_b.times(4) {
             Region::DecreaseLong
         } else if self.delta > Fixed::ZERO {
             Region::AnalyticalIncrease
@@ -349,7 +466,7 @@ const NEGLIGIBLE: Fixed = Fixed::ratio(1, 1 << 20);
 /// Rates of which S is the mean.
 const RECORDED: usize = 5;
 
-/// The state of one flow. Size: 96 bytes. Rates are in Mbit/s.
+/// The state of one flow. Size: 112 bytes. Rates are in Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ccc {
@@ -361,6 +478,9 @@ pub struct Ccc {
     previous_rtt: Time,
     /// Time of its arrival; [`Time::NEVER`] before the first.
     previous_at: Time,
+    /// RTT and time of the acknowledgement from which the change of the RTT is measured.
+    reference_rtt: Time,
+    reference_at: Time,
     /// Since when the link has been under-utilised; [`Time::NEVER`] while it is not.
     idle_since: Time,
     /// S.
@@ -404,7 +524,9 @@ impl Ccc {
             self.next = (self.next + 1) % RECORDED as u8;
             self.count = (self.count + 1).min(RECORDED as u8);
         }
-        let leaves = self.region.is_some_and(Region::is_analytical) && !region.is_analytical();
+        let leaves = self.region.is_some_and(Region::is_analytical)
+            && !region.is_analytical()
+            && (params.renewal == Renewal::Any || region.is_increase());
         if leaves && self.count > 0 {
             let sum = self.recorded.into_iter().fold(Fixed::ZERO, |sum, rate| sum + rate);
             self.basis = sum / Fixed::whole(u64::from(self.count));
@@ -425,10 +547,13 @@ impl Ccc {
         let reference = (Fixed::ONE - filled).max(Fixed::ZERO);
         let irr = derived.line * reference;
         let fair = if state.delta > Fixed::ZERO { irr > self.rate } else { irr < self.rate };
-        if !fair || state.delta == Fixed::ZERO {
-            return Fixed::ZERO;
-        }
         let elapsed = derived.by_base_rtt.ratio(itv.ps()).min(Fixed::ONE);
+        if !fair || state.delta == Fixed::ZERO {
+            if params.w_fair == Fixed::ZERO {
+                return Fixed::ZERO;
+            }
+            return (irr - self.rate) * (params.w_fair * derived.by_line.divide(self.rate)) * elapsed;
+        }
         let increase =
             |weight| self.basis * reference * weight * elapsed * Fixed::whole(self.acceleration(setup));
         match region {
@@ -458,8 +583,9 @@ impl CongestionControl for Ccc {
         Signals::NONE
     }
 
-    fn overhead(_params: &CccParams) -> Overhead {
-        Overhead::default()
+    fn overhead(params: &CccParams) -> Overhead {
+        let stamp = u16::try_from(params.stamp.get()).unwrap_or(u16::MAX);
+        Overhead { data: stamp, ack: stamp }
     }
 
     fn new(setup: &Setup<CccParams>, _now: Time) -> Self {
@@ -471,6 +597,8 @@ impl CongestionControl for Ccc {
             gradient: Fixed::ZERO,
             previous_rtt: Time::ZERO,
             previous_at: Time::NEVER,
+            reference_rtt: Time::ZERO,
+            reference_at: Time::NEVER,
             idle_since: Time::NEVER,
             basis,
             recorded: [Fixed::ZERO; RECORDED],
@@ -488,26 +616,36 @@ impl CongestionControl for Ccc {
         // Equation 3.
         let itv = ack.now - previous_at;
         if itv == Time::ZERO {
+            if self.reference_at == ack.now {
+                self.reference_rtt = rtt;
+            }
             return;
         }
-        self.gradient = ewma(slope(previous_rtt, rtt, itv), self.gradient, params.gamma);
+        if self.reference_at == Time::NEVER {
+            (self.reference_rtt, self.reference_at) = (previous_rtt, previous_at);
+        }
+        let span = ack.now - self.reference_at;
+        if span >= derived.span {
+            self.gradient = ewma(slope(self.reference_rtt, rtt, span), self.gradient, params.gamma);
+            (self.reference_rtt, self.reference_at) = (rtt, ack.now);
+        }
         let state = self.state(setup);
         if state.q >= derived.idle {
             self.idle_since = Time::NEVER;
         } else if self.idle_since == Time::NEVER {
             self.idle_since = ack.now;
         }
-        let region = state.region(params);
+        let region = state.region(params, derived.q_b);
         self.update_basis(params, state.q_v, region);
         self.rate += self.step(setup, region, &state, itv);
         self.rate = self.rate.clamp_to(derived.floor, derived.line);
     }
 
     fn allowance(&self, setup: &Setup<CccParams>) -> Allowance {
-        let Setup { params, path, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
         let rate = Rate::from_bps(self.rate.scale(1_000_000).max(1)).min(path.line_rate);
         let window = match params.window {
-            Window::Headroom => rate.bytes_in(path.base_rtt + params.q_b).max(path.packet),
+            Window::Headroom => rate.bytes_in(path.base_rtt + derived.q_b).max(path.packet),
             Window::Letter => rate.bytes_in(path.base_rtt).max(path.packet),
             Window::None => Bytes::UNLIMITED,
         };

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use bottleneck::{Both, Twin, check_twin, every_option_matters, path, run, script};
 use floats::{real, us};
-use incast_cc::ccc::{Ccc, CccParams, Logarithm, Window};
+use incast_cc::ccc::{Ccc, CccParams, Logarithm, Renewal, Window};
 use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
@@ -36,6 +36,8 @@ struct CccTwin {
     delta: f64,
     /// t(k − 1) and RTT(k − 1).
     last: Option<(Time, f64)>,
+    /// The acknowledgement from which q_v is measured.
+    from: Option<(Time, f64)>,
     /// Since when q has been close to zero.
     unused: Option<Time>,
     s: f64,
@@ -52,7 +54,7 @@ impl CccTwin {
         Self {
             p,
             rtt_min: us(path.base_rtt),
-            q_b: us(p.q_b),
+            q_b: if p.q_b == Time::ZERO { real(p.q_b_share) * us(path.base_rtt) } else { us(p.q_b) },
             r_l,
             m: path.packet.get() as f64 * 8.0,
             r,
@@ -60,6 +62,7 @@ impl CccTwin {
             q_v: 0.0,
             delta: 0.0,
             last: None,
+            from: None,
             unused: None,
             s: if p.s_initial == Fixed::ZERO { r } else { real(p.s_initial) * r_l },
             records: VecDeque::new(),
@@ -73,7 +76,7 @@ impl CccTwin {
         let ns = us * 1000.0;
         match self.p.log {
             Logarithm::Exact => ns.log2(),
-            Logarithm::Piecewise => {
+            Logarithm::Piecewise | Logarithm::Printed => {
                 let i = ns.log2().floor();
                 i + (ns - i.exp2()) / i.exp2()
             }
@@ -81,7 +84,11 @@ impl CccTwin {
     }
 
     fn half_log_of_q_b_over(&self, q: f64) -> f64 {
-        0.5 * (self.log(self.q_b) - self.log(q.max(self.rtt_min / 4096.0)))
+        let q_b = match self.p.log {
+            Logarithm::Printed => (self.q_b * 1000.0).log2(),
+            Logarithm::Exact | Logarithm::Piecewise => self.log(self.q_b),
+        };
+        0.5 * (q_b - self.log(q.max((self.rtt_min / 4096.0).min(self.q_b / 4.0))))
     }
 
     fn region(&self) -> At {
@@ -101,6 +108,9 @@ impl CccTwin {
         let v = self.used();
         let f = if (irr - self.r) * self.delta > 0.0 { 1.0 } else { 0.0 }; // (9)
         let smooth = (itv / self.rtt_min).min(1.0);
+        if f == 0.0 && at != At::Ai {
+            return real(self.p.w_fair) * self.r / self.r_l * (irr - self.r) * smooth;
+        }
         match at {
             At::Ai => {
                 let ahead = self.q + itv.min(self.rtt_min) * v;
@@ -129,12 +139,17 @@ impl Twin for CccTwin {
         let rtt = us(ack.rtt());
         let Some((t, before)) = self.last.replace((ack.now, rtt)) else { return };
         if t == ack.now {
+            self.from = self.from.map(|(t, r)| (t, if t == ack.now { rtt } else { r }));
             return;
         }
         let itv = us(ack.now - t); // (3)
         let gamma = real(self.p.gamma);
         self.q = (rtt - self.rtt_min).max(0.0); // (2)
-        self.q_v = gamma * self.q_v + (1.0 - gamma) * (rtt - before) / itv; // (4)
+        let (begin, then) = *self.from.get_or_insert((t, before));
+        if (ack.now - begin).ps() as f64 >= (real(self.p.span) * self.rtt_min * 1e6).floor() {
+            self.q_v = gamma * self.q_v + (1.0 - gamma) * (rtt - then) / us(ack.now - begin); // (4)
+            self.from = Some((ack.now, rtt));
+        }
         let v = self.used();
         self.delta = self.half_log_of_q_b_over(self.q) - v; // (5)
         let irr = (self.r_l - self.r_l / self.q_b * self.q).max(0.0); // (6)
@@ -153,7 +168,11 @@ impl Twin for CccTwin {
                 self.records.pop_front();
             }
         }
-        let left_a = matches!(self.at, Some(At::Ai | At::Ad)) && !matches!(at, At::Ai | At::Ad);
+        let to = match self.p.renewal {
+            Renewal::Increase => matches!(at, At::H1i | At::H2i),
+            Renewal::Any => !matches!(at, At::Ai | At::Ad),
+        };
+        let left_a = matches!(self.at, Some(At::Ai | At::Ad)) && to;
         if left_a && !self.records.is_empty() {
             self.s = self.records.iter().sum::<f64>() / self.records.len() as f64;
             self.met[6] += 1;
@@ -187,14 +206,14 @@ fn of_the_paper() -> Path {
 fn variants() -> Vec<(String, CccParams)> {
     let mut all = Vec::new();
     for preset in CccParams::PRESETS {
-        for log in [Logarithm::Exact, Logarithm::Piecewise] {
+        for log in [Logarithm::Exact, Logarithm::Piecewise, Logarithm::Printed] {
             all.push((format!("{} {log:?}", preset.name), CccParams { log, ..(preset.params)() }));
         }
     }
     let window = Window::None;
-    all.push(("none".to_owned(), CccParams { window, ..CccParams::default() }));
+    all.push(("none".to_owned(), CccParams { window, ..CccParams::headroom() }));
     let epsilon = Fixed::ratio(1, 20);
-    all.push(("epsilon".to_owned(), CccParams { epsilon, ..CccParams::default() }));
+    all.push(("epsilon".to_owned(), CccParams { epsilon, ..CccParams::headroom() }));
     all
 }
 
@@ -202,7 +221,7 @@ fn variants() -> Vec<(String, CccParams)> {
 #[test]
 fn the_twin_has_the_numbers_by_hand() {
     let path = Path { packet: Bytes::new(1000), ..of_the_paper() };
-    let mut twin = CccTwin::new(CccParams::default(), &path);
+    let mut twin = CccTwin::new(CccParams::headroom(), &path);
     let mut state = |q: f64, q_v: f64, r: f64, s: f64| {
         (twin.q, twin.q_v, twin.r, twin.s) = (q, q_v, r * 1e9, s * 1e9);
         twin.delta = twin.half_log_of_q_b_over(q) - twin.used();
@@ -223,7 +242,7 @@ fn the_twin_has_the_numbers_by_hand() {
         assert!((state(q, q_v, 5.0, 5.0).1 - delta).abs() < 1e-7, "{q} {q_v}");
     }
     // Equation 10 as printed, with the exact logarithm of q_B, 5000 ns.
-    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::default() }, &path);
+    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::headroom() }, &path);
     for (q, q_v, delta) in
         [(5.0, 0.0, 0.033_505), (10.0, -0.6, 0.133_505), (7.0, -0.1, -0.110_636), (30.0, -0.5, -0.771_671)]
     {
@@ -265,7 +284,7 @@ fn acked(twin: &mut CccTwin, itv: f64, q: f64) {
 fn the_twin_has_the_sequences_by_hand() {
     let path = Path { packet: Bytes::new(1000), ..of_the_paper() };
     let twin = |r: f64, q: f64| {
-        let mut twin = CccTwin::new(CccParams::default(), &path);
+        let mut twin = CccTwin::new(CccParams::headroom(), &path);
         acked(&mut twin, 0.0, q);
         (twin.r, twin.s) = (r, r);
         twin
@@ -296,7 +315,7 @@ fn the_twin_has_the_sequences_by_hand() {
     }
     // Largest difference of both criteria: half of log2(1 + u) - u at u = 1/ln 2 - 1, with the exact logarithm of
     // q_B in both (Equation 10 as printed); with q_B through the same lines it is within 0.0431 on both sides.
-    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::default() }, &path);
+    let lines = CccTwin::new(CccParams { log: Logarithm::Piecewise, ..CccParams::headroom() }, &path);
     let (mut printed, mut same) = (0.0_f64, 0.0_f64);
     for ns in 5..200_000 {
         let q = f64::from(ns) / 1000.0;
@@ -353,7 +372,7 @@ fn agrees_with_its_twin_over_any_queue() {
 fn both_logarithms_see_the_same_regions() {
     let path = path(0);
     let script = script(5, 12, Time::from_ms(4));
-    let exact = CccParams::default();
+    let exact = CccParams::headroom();
     let lines = CccParams { log: Logarithm::Piecewise, ..exact };
     let mut host = Both::<Ccc, _>::new(exact, path, 12, || Pair {
         exact: CccTwin::new(exact, &path),
@@ -400,7 +419,8 @@ impl Twin for Pair {
 
 #[test]
 fn every_option_changes_something() {
-    let paper = CccParams::default();
+    let paper = CccParams::headroom();
+    let share = CccParams { q_b: Time::ZERO, ..paper };
     let slow = CccParams { floor: Fixed::ratio(1, 5), ..paper };
     let cases = [
         (paper, "q_b", Value::Time(Time::from_us(2))),
@@ -413,6 +433,12 @@ fn every_option_changes_something() {
         (paper, "calm", Value::Ratio(Fixed::ratio(1, 4))),
         (paper, "epsilon", Value::Ratio(Fixed::ratio(1, 20))),
         (paper, "log", Value::Choice(1)),
+        (paper, "log", Value::Choice(2)),
+        (paper, "renewal", Value::Choice(0)),
+        (paper, "stamp", Value::Bytes(Bytes::new(4))),
+        (paper, "w_fair", Value::Ratio(Fixed::ratio(1, 20))),
+        (paper, "span", Value::Ratio(Fixed::ratio(1, 4))),
+        (share, "q_b_share", Value::Ratio(Fixed::ratio(1, 8))),
         (paper, "window", Value::Choice(1)),
         (paper, "window", Value::Choice(2)),
         (paper, "initial_rate", Value::Ratio(Fixed::ratio(1, 10))),

@@ -27,7 +27,7 @@ fn fixed(value: f64) -> Fixed {
 }
 
 fn with(change: impl FnOnce(&mut CccParams)) -> Setup<CccParams> {
-    let mut params = CccParams::default();
+    let mut params = CccParams::headroom();
     change(&mut params);
     Setup::new(params, PATH)
 }
@@ -35,6 +35,8 @@ fn with(change: impl FnOnce(&mut CccParams)) -> Setup<CccParams> {
 /// A flow at `gbps` that has measured a queueing delay of `q` µs and an average change of `q_v`.
 fn at(setup: &Setup<CccParams>, q: f64, q_v: f64, gbps: u64, s: u64) -> Ccc {
     Ccc {
+        reference_rtt: PATH.base_rtt + us(q),
+        reference_at: us(1000.0),
         rate: Fixed::whole(1000 * gbps),
         basis: Fixed::whole(1000 * s),
         gradient: fixed(q_v),
@@ -53,7 +55,7 @@ fn step(q: f64, q_v: f64, itv: f64, gbps: u64, s: u64, doublings: u64) -> (Regio
         flow.idle_since = flow.previous_at - PATH.base_rtt.times(doublings);
     }
     let state = flow.state(&setup);
-    let region = state.region(&setup.params);
+    let region = state.region(&setup.params, setup.derived.q_b);
     (region, float(flow.step(&setup, region, &state, us(itv))) * 1e6)
 }
 
@@ -106,7 +108,12 @@ fn piecewise_criterion_by_hand() {
     }
     // Its zero: 12.287712 = 12 + (q − 4096)/4096, q = 5274.5 ns = 1.0549·q_B.
     assert!(printed(5.2744, 0.0) > Fixed::ZERO && printed(5.2746, 0.0) < Fixed::ZERO);
-    // As it is used, with q_B through the same function: exactly zero at q_B, and within half of 0.0861 of δ.
+    // `equation-10` is that.
+    let whole = with(|p| p.log = Logarithm::Printed);
+    for (q, q_v) in [(5.0, 0.0), (10.0, -0.6), (30.0, -0.5)] {
+        assert_eq!(at(&whole, q, q_v, 5, 5).state(&whole).delta, printed(q, q_v));
+    }
+    // With q_B through the same function: exactly zero at q_B, and within half of 0.0861 of δ.
     let (exact, lines) = (with(|_| ()), with(|p| p.log = Logarithm::Piecewise));
     assert_eq!(at(&lines, 5.0, 0.0, 5, 5).state(&lines).delta, Fixed::ZERO);
     let mut worst = 0.0_f64;
@@ -144,7 +151,7 @@ fn regions_are_those_of_the_map() {
             (20.001, -0.9, H2d, H2d),
             (80.0, -1.0, H2d, H2d),
         ] {
-            let there = |setup| at(setup, q, q_v, 5, 5).state(setup).region(&setup.params);
+            let there = |setup| at(setup, q, q_v, 5, 5).state(setup).region(&setup.params, setup.derived.q_b);
             assert_eq!((there(&setup), there(&band)), (region, with_band), "{q} {q_v} {log:?}");
         }
     }
@@ -327,6 +334,83 @@ fn basis_is_the_mean_of_calm_rates_when_the_analytical_regions_are_left() {
 }
 
 #[test]
+fn the_paper_renews_s_only_when_it_leaves_for_an_increase() {
+    // From Ad at 7 us with one record of 8 Gbps: a queue that grows leads to H1d, one below q_B to H1i.
+    for (renewal, grown) in [(Renewal::Increase, 25_000), (Renewal::Any, 8000)] {
+        let setup = with(|p| p.renewal = renewal);
+        for (q, region, basis) in [(9.0, Region::DecreaseGrowing, grown), (4.0, Region::IncreaseFast, 8000)] {
+            let mut flow = at(&setup, 7.0, 0.0, 8, 25);
+            (flow.region, flow.recorded[0], flow.count) = (Some(Region::AnalyticalDecrease), flow.rate, 1);
+            flow.next = 1;
+            acked(&mut flow, &setup, 1.6, q);
+            assert_eq!((flow.region, flow.basis), (Some(region), Fixed::whole(basis)), "{renewal:?}");
+        }
+    }
+    assert_eq!(CccParams::paper().renewal, Renewal::Increase);
+}
+
+#[test]
+fn a_flow_that_stands_still_moves_to_its_reference_rate() {
+    // At q = 4.5 us and q_v = 0 δ is positive, and Irr = 2.5 Gbps: the paper's flow of 5 Gbps may not grow, and does not
+    // shrink. Here it loses 0.05 · 5/25 of the 2.5 Gbps in an RTT: 0.08 of an RTT takes 2 Mbps.
+    let setup = with(|p| p.w_fair = Fixed::ratio(1, 20));
+    let still = with(|_| ());
+    for (q, q_v, gbps, mbps) in [
+        (4.5, 0.0, 5, -2.0),
+        // 0.05 · 10/25 · (15 − 10) · 0.08: below Irr in H1d, at 2 us and q_v = 0.8 (δ = −0.139).
+        (2.0, 0.8, 10, 8.0),
+        // On δ = 0, at q_B: Irr = 0, 0.05 · 5/25 · −5 · 0.08.
+        (5.0, 0.0, 5, -4.0),
+    ] {
+        let step = |setup| {
+            let flow = at(setup, q, q_v, gbps, 5);
+            let state = flow.state(setup);
+            float(flow.step(setup, state.region(&setup.params, setup.derived.q_b), &state, us(1.6)))
+        };
+        assert_eq!(step(&still), 0.0);
+        assert!((step(&setup) - mbps).abs() < 1e-5, "{}, not {mbps}", step(&setup));
+    }
+    // Where δ and Irr agree the step is the paper's.
+    let flow = at(&setup, 0.5, 0.0, 5, 5);
+    let state = flow.state(&setup);
+    let step = float(flow.step(&setup, Region::IncreaseSlow, &state, us(1.6)));
+    assert!((step - 36.0).abs() < 1e-6, "{step}");
+}
+
+#[test]
+fn change_is_measured_over_the_span() {
+    // A quarter of 20 us. RTTs of +0.3 and −0.3 us of noise every 1.25 us: the fifth acknowledgement is 5 us after the
+    // first, with +1 us: 0.8 · 1/5. The four between change nothing.
+    let setup = with(|p| p.span = Fixed::ratio(1, 4));
+    let mut flow = at(&setup, 10.0, 0.0, 5, 5);
+    for q in [10.3, 9.7, 10.3] {
+        acked(&mut flow, &setup, 1.25, q);
+        assert_eq!(flow.gradient, Fixed::ZERO);
+    }
+    acked(&mut flow, &setup, 1.25, 11.0);
+    close(flow.gradient, 0.16);
+    // One that comes late is measured over all of its time: 0.2 · 0.16 + 0.8 · (−2/8).
+    acked(&mut flow, &setup, 8.0, 9.0);
+    close(flow.gradient, -0.168);
+}
+
+#[test]
+fn destination_is_a_share_of_the_rtt_where_no_time_is_given() {
+    let share = Setup::new(CccParams::fair(), PATH);
+    assert_eq!(share.derived.q_b, us(5.0));
+    let short = Setup::new(CccParams::fair(), Path { base_rtt: Time::from_us(12), ..PATH });
+    assert_eq!((short.derived.q_b, short.derived.span), (us(3.0), us(3.0)));
+    let given = CccParams { q_b: us(2.0), ..CccParams::fair() };
+    assert_eq!(Setup::new(given, PATH).derived.q_b, us(2.0));
+}
+
+#[test]
+fn the_time_stamp_takes_its_bytes_both_ways() {
+    assert_eq!(Ccc::overhead(&CccParams::paper()), Overhead { data: 4, ack: 4 });
+    assert_eq!(Ccc::overhead(&CccParams::headroom()), Overhead::default());
+}
+
+#[test]
 fn starts_as_the_options_say() {
     let start = |change: fn(&mut CccParams)| {
         let setup = with(change);
@@ -375,15 +459,18 @@ fn rates_stay_between_floor_and_line() {
 fn a_destination_below_the_least_logarithm_is_still_reached_from_an_idle_link() {
     // q_B 10 ns on a path of 100 µs, of which 1/4096 are 24 ns: q counts 2.5 ns, δ = ½·log2(4) = 1.
     let setup = Setup::new(
-        CccParams { q_b: Time::from_ns(10), ..CccParams::default() },
+        CccParams { q_b: Time::from_ns(10), ..CccParams::headroom() },
         Path { base_rtt: Time::from_us(100), ..PATH },
     );
     let flow = Ccc { previous_rtt: Time::from_us(100), ..Ccc::new(&setup, Time::ZERO) };
     let state = flow.state(&setup);
-    assert_eq!((state.delta, state.region(&setup.params)), (Fixed::ONE, Region::IncreaseSlow));
+    assert_eq!(
+        (state.delta, state.region(&setup.params, setup.derived.q_b)),
+        (Fixed::ONE, Region::IncreaseSlow)
+    );
 }
 
 #[test]
 fn state_is_small() {
-    assert_eq!(size_of::<Ccc>(), 96);
+    assert_eq!(size_of::<Ccc>(), 112);
 }
