@@ -33,7 +33,7 @@ def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_has_the_rates_of_the_core(window: str, q_b: str) -> None:
     scenario = incast.Scenario.from_toml(ARRIVALS)
     ours, theirs = (
-        scenario.with_algorithm(name, window=window, q_b=q_b).run() for name in ("ccc-readings", "ccc")
+        scenario.with_algorithm(name, window=window, q_b=q_b).run() for name in ("ccc-readings", "ccc:headroom")
     )
     for flow in range(3):
         mine, other = ours.flow(flow).filled(), theirs.flow(flow).filled()
