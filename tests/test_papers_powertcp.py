@@ -1,4 +1,4 @@
-"""What is particular to figures of PowerTCP."""
+"""Figures of PowerTCP: their own measures."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def classes(seed: int) -> ClassesCase:
 
 
 def watched(seed: int) -> ClassesCase:
-    """The same with a watchdog that does not wait for long, and links so slow that it acts."""
+    """Draws such a case with a watchdog that does not wait for long, and links so slow that it acts."""
     draw = random.Random(f"watched {seed}")
     case = classes(seed)
     slow = draw.choice([link.a for link in case.links if link.a[0] == "h"])

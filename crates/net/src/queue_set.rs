@@ -1,15 +1,11 @@
 //! Sets of the queues of a port.
 
-use crate::describe::switch::MAX_QUEUES;
-
 /// Some of the queues of a port, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSet(u128);
 
 /// Most members of a set.
 pub const MAX_MEMBERS: usize = u128::BITS as usize;
-
-const _: () = assert!(MAX_QUEUES <= MAX_MEMBERS);
 
 impl QueueSet {
     /// Returns the queues 0 to `count` - 1.

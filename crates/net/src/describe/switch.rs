@@ -7,7 +7,7 @@ use super::bfc::Bfc;
 use super::named::named;
 use crate::describe::network::{NodeId, PortId};
 use crate::packet::PFC_FRAME;
-use crate::queue_set::QueueSet;
+use crate::queue_set::{MAX_MEMBERS, QueueSet};
 
 named! {
     /// The order in which a port serves its queues. Paused queues are skipped.
@@ -29,6 +29,8 @@ named! {
 
 /// Maximum number of queues (priorities) of a port.
 pub const MAX_QUEUES: usize = 128;
+
+const _: () = assert!(MAX_QUEUES <= MAX_MEMBERS);
 
 /// The behaviour that all switches share. The default is the simplest switch: one queue, an unlimited
 /// buffer, no marks and no pauses.
@@ -411,7 +413,7 @@ pub struct Pfc {
 }
 
 named! {
-    /// What becomes of the packets of a queue in a storm of pauses.
+    /// The fate of the packets of a queue in a storm of pauses.
     pub enum Storm {
         "drop" => Drop: "they are dropped, those that wait and those that come",
         "forward" => Forward: "they are sent, and pauses are ignored",
@@ -426,7 +428,7 @@ pub struct Watchdog {
     pub detect: Time,
     /// It ends when the far end has not paused the queue for so long; `None`: twice [`Watchdog::detect`].
     pub restore: Option<Time>,
-    /// What becomes of packets in between.
+    /// The fate of packets in between.
     pub action: Storm,
 }
 

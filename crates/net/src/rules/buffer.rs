@@ -147,7 +147,7 @@ impl Buffer {
         Bytes::new(self.size)
     }
 
-    /// Whether packets pause the far ends of links: those of lossless priorities, with PFC.
+    /// Whether packets pause the far ends of links, as packets of lossless priorities do with PFC.
     #[must_use]
     pub fn pauses(&self) -> bool {
         !self.ingress.is_empty()

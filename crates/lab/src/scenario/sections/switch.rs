@@ -124,7 +124,7 @@ section! {
         detect: Time; Bound::Positive => "SONiC's `pfcwd start_default`",
         /// It ends when the far end has not paused the queue for so long; by default twice `detect`.
         restore: Option<Time>; Bound::Positive => "SONiC's `pfcwd start`",
-        /// What becomes of packets of the queue in between.
+        /// The fate of packets of the queue in between.
         action: Storm => "SONiC",
     }
 }
