@@ -9,6 +9,8 @@ import incast
 from blocks import block, joined, star
 from helpers import ROOT
 
+NAMES = ("ccc-readings", "ccc:headroom")
+
 ARRIVALS = joined(
     star(4, "25Gbps", "4us", switch={"buffer": "unlimited"}, cc={"algorithm": "ccc"}, run={"until": "2ms"}),
     block(
@@ -32,9 +34,7 @@ def plugins_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("q_b", ["5us", "20us"])
 def test_it_has_the_rates_of_the_core(window: str, q_b: str) -> None:
     scenario = incast.Scenario.from_toml(ARRIVALS)
-    ours, theirs = (
-        scenario.with_algorithm(name, window=window, q_b=q_b).run() for name in ("ccc-readings", "ccc:headroom")
-    )
+    ours, theirs = (scenario.with_algorithm(name, window=window, q_b=q_b).run() for name in NAMES)
     for flow in range(3):
         mine, other = ours.flow(flow).filled(), theirs.flow(flow).filled()
         assert len(mine.rate_bps) > 100
