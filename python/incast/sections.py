@@ -1512,7 +1512,7 @@ class Watchdog(Section):
     """Watchdog, which ends pauses that last too long.
 
     Attributes:
-        action: What becomes of packets of the queue in between. (SONiC). Default: drop.
+        action: The fate of packets of the queue in between. (SONiC). Default: drop.
         detect: A storm begins when a queue has been paused for so long, and has held a packet all that
             time. (SONiC's ``pfcwd start_default``). Default: 200ms.
         restore: It ends when the far end has not paused the queue for so long; by default twice
