@@ -407,7 +407,7 @@ fn cards_that_cannot_take_part_are_refused() {
     }
     let folder = common::Scratch::new("cards-wrong");
     let table = |rows: &str| {
-        let file = folder.write("flows.csv", &format!("source,destination,size [B],start [us]\n{rows}"));
+        let file = folder.write("flows.csv", format!("source,destination,size [B],start [us]\n{rows}"));
         wrong(&format!("kind = \"flow-table\"\nfile = {file:?}\n"), 0)
     };
     assert!(table("h0,h1,1,0\nh0.0,h1.1,1,0\n").contains("flows.csv:3: "));

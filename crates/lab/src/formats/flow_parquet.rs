@@ -17,6 +17,7 @@ use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::fields::{Field, Found};
 use super::flow_table::{Column, FlowTable, header};
@@ -96,7 +97,7 @@ fn open(bytes: Vec<u8>) -> Result<Opened, Problem> {
         // A column of nested values would have leaves of its own.
         for group in builder.metadata().row_groups() {
             let chunk = group.columns().iter().find(|chunk| chunk.column_path().parts() == [title.as_str()]);
-            match chunk.map(|chunk| chunk.compression()) {
+            match chunk.map(ColumnChunkMetaData::compression) {
                 Some(Compression::UNCOMPRESSED | Compression::SNAPPY) | None => {}
                 Some(other) => {
                     return Err(wrong(format!("compressed with {other}, which is not read"))

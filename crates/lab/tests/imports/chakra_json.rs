@@ -136,7 +136,7 @@ fn a_file_that_is_cut_off_says_where() {
         match read(&FIRST[..kept]) {
             Ok(_) => assert!(is_whole, "{kept}"),
             Err(problems) => {
-                assert!(!is_whole && problems.to_string().contains("(byte "), "{kept}: {problems}")
+                assert!(!is_whole && problems.to_string().contains("(byte "), "{kept}: {problems}");
             }
         }
     }
