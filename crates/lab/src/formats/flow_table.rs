@@ -1,4 +1,4 @@
-//! A table of flows: CSV, as spreadsheets and data frames write it, or [Parquet](super::flow_parquet).
+//! A table of flows: CSV, as spreadsheets and data frames write it, or Parquet.
 
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! GOAL: schedules of messages and computations, as LogGOPSim's `txt2bin` reads and writes them.
 //!
-//! The binary form is read by [`goal_binary`](super::goal_binary). T. Hoefler, C. Siebert, A. Lumsdaine: "Group Operation Assembly Language – A Flexible Way to Express
-//! Collective Communication", ICPP 2009.
+//! `goal_binary` reads the binary form. T. Hoefler, C. Siebert, A. Lumsdaine: "Group Operation Assembly Language – A
+//! Flexible Way to Express Collective Communication", ICPP 2009.
 
 use std::collections::HashMap;
 

@@ -309,7 +309,7 @@ impl HpccTopology {
         self.links.get(first as usize)
     }
 
-    /// Returns the errors of the links that lose packets at random, by their numbers in the [`network`](Self::network).
+    /// Returns the errors of the links that lose packets at random, by their numbers in the network.
     pub fn errors(&self) -> impl Iterator<Item = LinkErrors> {
         let errors = |(link, of): (u32, &HpccLink)| match of.speed {
             Speed::Given(.., share) if share != Share::ZERO => {
