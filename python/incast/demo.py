@@ -66,9 +66,9 @@ MICROBURST_NOTE = (
 )
 LOAD_NOTE = (
     "CacheFollower: slowdown, which is completion time divided by that on the idle path (no unit): of flows "
-    "up to 150 KB, of larger ones, and of all. {loads} A star: this load is not steady, and the numbers are "
-    "of a transient."
+    "up to 150 KB, of larger ones, and of all. {loads}"
 )
+STAR_NOTE = "A star: this load is not steady, and the numbers are of a transient."
 PRESETS_NOTE = (
     "Parameters are the defaults, with one exception. TIMELY, patched TIMELY and SQCC were published with "
     "values for 10 Gbps, which make them slow at 100 Gbps. TIMELY has a preset that scales them (hpcc), "
@@ -105,6 +105,8 @@ def main(window: str = "8ms", warmup: str = "2ms") -> int:
         outcome.results = dict(results)
     print(f"\n{one_table(bursts.results, flowing.results)}\n")
     load_note = LOAD_NOTE.format(loads=carried(flowing.results))
+    if not all(is_steady(result) for result in flowing.results.values()):
+        load_note = f"{load_note} {STAR_NOTE}"
     for note in (COLUMNS_NOTE, MICROBURST_NOTE, load_note, PRESETS_NOTE):
         print(paragraph(note))
     left_out = {**bursts.chosen.left_out, **flowing.chosen.left_out}
@@ -187,12 +189,17 @@ def one_table(microburst: Mapping[str, Result], loaded: Mapping[str, Result]) ->
         burst = _burst(microburst[label]) if label in microburst else ["–"] * 4
         slowdown = _slowdown(loaded[label]) if label in loaded else ["–"] * 3
         paper = papers.get(label.partition(":")[0], "–")
-        star = "" if label not in loaded or all(load.steady for load in loaded[label].loads) else "*"
+        star = "" if label not in loaded or is_steady(loaded[label]) else "*"
         rows.append([title(label) + star, paper, "REPS" if is_sprayed(label) else "one", *burst, *slowdown])
     bursts = [("peak", "KB"), ("steady", "KB"), ("settled", "us"), ("unused", "us")]
     slowdowns = [("small", "p99"), ("large", "mean"), ("all", "mean")]
     headings = [(*one, "microburst") for one in bursts] + [(*one, "CacheFollower") for one in slowdowns]
     return table(columns("algorithm", ("paper", ""), "path", *headings), rows)
+
+
+def is_steady(result: Result) -> bool:
+    """Whether every load of the result is in a steady state."""
+    return all(load.steady for load in result.loads)
 
 
 def carried(results: Mapping[str, Result]) -> str:
