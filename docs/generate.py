@@ -9,16 +9,18 @@ version of every library.
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
-from incast.ledger import record
-from incast.ledger.site import SYMBOLS
+from incast.ledger import Verdict, builds, figure, ids, record
+from incast.ledger.site import PAPERS, SYMBOLS, page_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,9 +72,10 @@ def parts() -> dict[Path, str]:
 
 
 def learned(root: Path) -> str:
-    """The page about the papers, with the symbols of the verdicts as they are recorded now.
+    """The page about the papers, with verdicts as they are recorded now.
 
-    Its links to claims look like ``[● oscar/fig9](reproduction/oscar-fig9.md#oscar-queue)``.
+    These are the symbols of its links to claims, which look like
+    ``[● oscar/fig9](reproduction/oscar-fig9.md#oscar-queue)``, and the list of what is not reproduced.
     """
     recorded = record.read(root / "papers")
 
@@ -84,7 +87,28 @@ def learned(root: Path) -> str:
         return f"[{SYMBOLS[verdict]} {figure}]({found['page']}#{claim})"
 
     link = r"\[\S (?P<figure>[a-z]+/[\w-]+)\]\((?P<page>reproduction/[\w-]+\.md)#(?P<claim>[\w.-]+)\)"
-    return re.sub(link, symbol, (root / "docs/learned.md").read_text())
+    text = re.sub(link, symbol, (root / "docs/learned.md").read_text())
+    before, begin, rest = text.partition("<!-- made: not reproduced -->")
+    _, end, after = rest.partition("<!-- end -->")
+    return f"{before}{begin}{not_reproduced(root, recorded)}{end}{after}"
+
+
+def not_reproduced(root: Path, recorded: record.Record) -> str:
+    """Lists the claims that are recorded as not reproduced, by paper."""
+    texts = []
+    for paper, title in PAPERS.items():
+        items = []
+        for name in ids(root / "papers"):
+            if name.partition("/")[0] != paper or name not in recorded:
+                continue
+            for claim in figure.read(root / "papers" / name, name).claims:
+                verdict = recorded[name].verdicts.get(claim.id)
+                if verdict is Verdict.NOT_REPRODUCED:
+                    place = f"reproduction/{page_name(name)}#{claim.id}"
+                    items.append(f"- {cell(claim.says)}: [{SYMBOLS[verdict]} {name}]({place})")
+        if items:
+            texts += [f"### {title}", "\n".join(items)]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
 Listed = _core.Algorithm | _core.OwnControl
@@ -170,12 +194,58 @@ def columns() -> str:
     return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
+# The builds that figures judge.
+
+
+@functools.cache
+def judged() -> list[builds.Judged]:
+    """The builds of all figures."""
+    papers = Path(__file__).parent.parent / "papers"
+    return [builds.judged(figure.read(papers / name, name)) for name in ids(papers)]
+
+
+def judged_by_algorithm() -> str:
+    """Returns a table of the algorithms: their default, and the builds that figures judge."""
+    rows = []
+    for algorithm in _core.algorithms():
+        counts: Counter[str] = Counter()
+        figures = 0
+        for one in judged():
+            found = {build for build in one.claims if build.algorithm == algorithm.name}
+            figures += bool(found)
+            counts.update({f"`{b.preset}`{' with set parameters' if b.changed else ''}" for b in found})
+        if figures:
+            default = f"`{builds.default(algorithm.name)}`"
+            others = ", ".join(f"{name} {count}" for name, count in counts.most_common() if name != default)
+            rows.append(
+                f"| [{algorithm.title}](algorithms/{algorithm.name}.md) | {default} | {figures} | "
+                f"{counts[default]} | {others} |"
+            )
+    head = ["| algorithm | default | figures | with the default | with other builds |"]
+    return "\n\n" + "\n".join([*head, "| --- | --- | ---: | ---: | --- |", *rows]) + "\n\n"
+
+
+def judged_by_figure() -> str:
+    """Returns a table of the figures of each paper with the builds that they judge."""
+    texts = []
+    for paper, title in PAPERS.items():
+        rows = [
+            f"| [{one.figure}](reproduction/{page_name(one.figure)}) | "
+            f"{'<br>'.join(builds.told(one.claims))} | {'<br>'.join(builds.told(one.beside))} |"
+            for one in judged()
+            if one.figure.partition("/")[0] == paper and (one.claims or one.beside)
+        ]
+        texts += [f"## {title}", "\n".join(["| figure | judged | beside |", "| --- | --- | --- |", *rows])]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
     "docs/guide/commands.md": {"commands": commands},
     "docs/models.md": {"algorithms": with_needs},
     "docs/compare.md": {"groups": lambda: by_group("")},
     "docs/network/probes-and-results.md": {"columns": columns},
+    "docs/judged.md": {"algorithms": judged_by_algorithm, "figures": judged_by_figure},
 }
 """By page: its lists, each with the function that makes it."""
 

@@ -35,6 +35,9 @@ PAPERS = {
 }
 """The papers in the order in which they are shown; others follow by name."""
 
+BUILDS = "judged.md"
+"""The page with the presets that figures judge, beside the overview of the checkout's documentation."""
+
 
 def write(
     file: Path, pages: Sequence[Page], figures: Sequence[Figure], recorded: Record, command: str, commit: str
@@ -59,7 +62,8 @@ def write(
         (folder / page_name(page.figure.id)).write_text(text, encoding="utf-8")
     shown = recorded | of(pages)
     known = [figure for figure in figures if figure.id in shown]
-    file.write_text(_overview(known, shown, command, folder.name), encoding="utf-8")
+    text = _overview(known, shown, command, folder.name, (file.parent / BUILDS).exists())
+    file.write_text(text, encoding="utf-8")
 
 
 def page_name(figure: str) -> str:
@@ -67,11 +71,16 @@ def page_name(figure: str) -> str:
     return figure.replace("/", "-") + ".md"
 
 
-def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder: str) -> str:
+def _overview(
+    figures: Sequence[Figure], recorded: Record, command: str, folder: str, has_builds: bool
+) -> str:
     counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
     good = counts[Verdict.REPRODUCED] + counts[Verdict.TREND]
     wall_s = sum(recorded[figure.id].wall_s for figure in figures)
     hops = sum(recorded[figure.id].hops for figure in figures)
+    builds = _fill(
+        f"Each verdict is about one preset of an algorithm and some parameters: [Presets that figures judge]({BUILDS}) lists them."
+    )
     lines = [
         "# Reproduction",
         "",
@@ -84,6 +93,7 @@ def _overview(figures: Sequence[Figure], recorded: Record, command: str, folder:
             "machine with which the figure was made."
         ),
         "",
+        *([*builds, ""] if has_builds else []),
         " ".join(f"{_cell(verdict)} {verdict.value}" for verdict in Verdict),
         "",
         "| | |",

@@ -1,0 +1,168 @@
+"""The builds of the algorithms that figures judge: preset and parameters, beside the default of the product."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from incast import catalogue
+from incast.ledger.figure import Claim, Figure, RunSpec
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Build:
+    """An algorithm with a preset and the parameters that differ from it.
+
+    Attributes:
+        algorithm: Its name.
+        preset: Its preset.
+        changed: Values of the parameters that are set away from the preset.
+    """
+
+    algorithm: str
+    preset: str
+    changed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def default(self) -> bool:
+        """Whether a scenario that names only the algorithm has it."""
+        return not self.changed and self.preset == default(self.algorithm)
+
+
+def default(algorithm: str) -> str:
+    """Returns the name of an algorithm's default preset.
+
+    Args:
+        algorithm: Its name.
+    """
+    known = catalogue.algorithm(algorithm)
+    if known is None:
+        raise ValueError(f"there is no algorithm {algorithm}")
+    return known.presets[0][0]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The builds of a figure.
+
+    Attributes:
+        figure: Its id.
+        claims: The builds in the runs that its claims measure.
+        beside: Those that are only in other runs: evidence for reasons, earlier rules, and pictures.
+    """
+
+    figure: str
+    claims: tuple[Build, ...]
+    beside: tuple[Build, ...]
+
+
+def judged(figure: Figure) -> Judged:
+    """Returns the builds of a figure.
+
+    A function of its own (``analysis``) that names no run may measure all of them.
+
+    Args:
+        figure: The figure.
+    """
+    measured = {spec.name for claim in figure.claims for spec in _measured(claim, figure.runs)}
+    claims: dict[Build, None] = {}
+    others: dict[Build, None] = {}
+    for spec in figure.runs:
+        for build in builds(spec):
+            (claims if spec.name in measured else others)[build] = None
+    return Judged(figure.id, tuple(claims), tuple(build for build in others if build not in claims))
+
+
+def _measured(claim: Claim, runs: Sequence[RunSpec]) -> Iterable[RunSpec]:
+    """The runs that the measure of a claim names."""
+    texts = list(_texts(claim.measure))
+    named = [spec for spec in runs if any(_names(text, spec.name) for text in texts)]
+    return named or runs
+
+
+def _names(text: str, run: str) -> bool:
+    return text == run or ("*" in text and fnmatchcase(run, text))
+
+
+def _texts(measure: object) -> Iterator[str]:
+    """Every text in a measure, its parts included."""
+    if isinstance(measure, str):
+        yield measure
+    elif isinstance(measure, Mapping):
+        for value in measure.values():
+            yield from _texts(value)
+    elif isinstance(measure, list):
+        for value in measure:
+            yield from _texts(value)
+
+
+def builds(spec: RunSpec) -> list[Build]:
+    """Returns the builds of the algorithms in a run.
+
+    Args:
+        spec: The run.
+    """
+    scenario = tomllib.loads(spec.load(spec.seeds[0] if spec.seeds else None).to_toml())
+    sections = [scenario.get("cc"), *(block.get("cc") for block in scenario["traffic"])]
+    return list(dict.fromkeys(_build(section) for section in sections if section))
+
+
+def _build(section: Mapping[str, Any]) -> Build:
+    name = section["algorithm"]
+    preset = section.get("preset", default(name))
+    known = catalogue.algorithm(name, preset)
+    assert known is not None, name
+    values = {parameter.name: parameter.value for parameter in known.parameters}
+    changed = [(key, value) for key, value in section.items() if key in values and not _equal(value, values[key])]
+    return Build(name, preset, tuple((key, _text(value)) for key, value in changed))
+
+
+def _text(value: object) -> str:
+    """A value as scenario files write it, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _equal(one: object, other: str) -> bool:
+    """Whether a value in a file and one of the catalogue agree; decimals of the latter are rounded."""
+    try:
+        return math.isclose(float(str(one)), float(other), rel_tol=1e-6)
+    except ValueError:
+        return _text(one) == other
+
+
+def told(found: Sequence[Build]) -> list[str]:
+    """Returns the builds as text, one for each preset and set of changed parameters.
+
+    Values of a parameter that varies are listed up to four; the default is in bold.
+
+    Args:
+        found: The builds.
+    """
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Build]] = {}
+    for build in found:
+        key = (build.algorithm, build.preset, tuple(name for name, _ in build.changed))
+        groups.setdefault(key, []).append(build)
+    texts = []
+    for (algorithm, preset, names), members in groups.items():
+        text = f"`{algorithm}:{preset}`"
+        if members[0].default:
+            text = f"**{text}**"
+        values: dict[str, dict[str, None]] = {name: {} for name in names}
+        for member in members:
+            for name, value in member.changed:
+                values[name][value] = None
+        parts = [
+            f"`{name}` {', '.join(some) if len(some) <= 4 else f'{len(some)} values'}"
+            for name, some in values.items()
+        ]
+        texts.append(f"{text} with {'; '.join(parts)}" if parts else text)
+    return texts
