@@ -1,7 +1,7 @@
 """Measures every preset on four networks and writes the tables into the pages of the algorithms.
 
 ``python docs/presets.py`` makes all of them, ``python docs/presets.py oscar ccc`` the ones of two
-algorithms. ``python docs/presets.py --files FOLDER oscar`` writes the scenarios behind them, and runs nothing.
+algorithms. ``python docs/presets.py --files FOLDER oscar`` writes the scenarios, and runs nothing.
 ``docs/guide/presets.md`` has the rules. Every number is of one deterministic run, so a test makes some of
 them once more and compares digits.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,11 @@ import numpy as np
 
 import incast
 from incast import catalogue, stats
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 DOCS = Path(__file__).parent
 BASES = DOCS.parent / "examples" / "presets"
@@ -80,8 +86,7 @@ def star(flows: int, at_once: bool = False, noise: str | None = None) -> Run:
             "probe.interval": network.time(1 / SAMPLES),
             "traffic.flows.from": f"h0-h{flows - 1}",
             "traffic.flows.to": f"h{flows}",
-            # The shortest time, where all start at once.
-            "traffic.flows.interval": "1ps" if at_once else network.time(ARRIVALS / flows),
+            "traffic.flows.stagger": network.time(0 if at_once else ARRIVALS / flows),
         }
         if noise is not None:
             changed["impairments.timestamp_noise"] = noise
@@ -96,7 +101,7 @@ def two_rtts(network: Network) -> dict[str, Any]:
     return far | {
         "topology.rate": f"{network.gbps}Gbps",
         "topology.delay": network.time(1 / 6),
-        "traffic.flows.interval": network.time(ARRIVALS / 4),
+        "traffic.flows.stagger": network.time(ARRIVALS / 4),
     }
 
 
@@ -144,13 +149,13 @@ class Measured:
 
     def ratio(self, one: str, other: str) -> str:
         """The mean goodput of flows from some hosts over the mean of those from others."""
-        means = [
-            float(np.mean([it for it, host in zip(self.goodput, self.sources, strict=True) if is_one(host, kind)]))
-            for kind in (one, other)
-        ]
-        if means[0] >= 100 * means[1]:
+        flows = list(zip(self.goodput, self.sources, strict=True))
+        above, below = (
+            float(np.mean([acked for acked, host in flows if is_one(host, kind)])) for kind in (one, other)
+        )
+        if above >= 100 * below:
             return "> 100"
-        return f"{means[0] / means[1]:.2f}"
+        return f"{above / below:.2f}"
 
 
 def is_one(host: str, kind: str) -> bool:
@@ -198,16 +203,32 @@ COLUMNS = (
 )
 
 
+OWN: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "ndp": {"default": {}},
+    "homa": {"default": {}, "overcommitment 8": {"transport.homa.overcommitment": 8}},
+    "bfc": {"default": {}},
+}
+"""Transports and networks with a control of their own: names in place of presets, and the keys to set."""
+
+
 def needs(algorithm: str, network: Network) -> dict[str, Any]:
     """Settings of switches and hosts for an algorithm, by the rules of ``docs/guide/presets.md``."""
     known = catalogue.algorithm(algorithm)
-    assert known is not None, algorithm
     changed: dict[str, Any] = {
-        "transport.rto": network.time(TIMEOUT),
         "probe.from": network.time(WARM_UP),
         "probe.flow_interval": network.time(MEASURED),
         "run.until": network.time(WARM_UP + MEASURED),
     }
+    if known is None:
+        # No message ends before the run; messages need a size.
+        size = {"traffic.flows.size": f"{(WARM_UP + MEASURED) * network.bdp}B"}
+        own: dict[str, dict[str, Any]] = {
+            "ndp": {"transport.kind": "ndp", "switch": {"trimming": {}}},
+            "homa": {"transport.kind": "homa", "switch": {"buffer": "unlimited", "queues": 8}, **size},
+            "bfc": {"cc": {"algorithm": "constant"}, "switch": {"bfc": {}}},
+        }
+        return changed | own[algorithm]
+    changed["transport.rto"] = network.time(TIMEOUT)
     if known.family in ("loss", "fixed"):
         # Clocks of their own, or ties decide who loses.
         changed |= {
@@ -246,21 +267,48 @@ class Cell:
     def changes(self) -> dict[str, Any]:
         """Returns the changes of the scenario in ``examples/presets``."""
         network = NETWORKS[self.network]
-        cc = {"cc": {"algorithm": self.algorithm, "preset": self.preset}}
-        return cc | needs(self.algorithm, network) | COLUMNS[self.column].changes(network)
+        changed = needs(self.algorithm, network) | COLUMNS[self.column].changes(network)
+        if self.algorithm in OWN:
+            if "traffic.flows.size" in changed and COLUMNS[self.column].base == "parking-lot":
+                changed["traffic.through.size"] = changed["traffic.flows.size"]
+            return changed | dict(OWN[self.algorithm][self.preset])
+        return changed | {"cc": {"algorithm": self.algorithm, "preset": self.preset}}
 
     def scenario(self) -> incast.Scenario:
         """Returns the scenario that is run."""
-        base = incast.Scenario.load(BASES / f"{COLUMNS[self.column].base}.toml")
-        return base.with_(self.changes())
+        base = tomllib.loads((BASES / f"{COLUMNS[self.column].base}.toml").read_text())
+        if self.algorithm in OWN:
+            # Homa and NDP refuse an algorithm at the sender and the timer of the window transport.
+            del base["cc"], base["transport"]
+        for path, value in self.changes().items():
+            put(base, path.split("."), value)
+        return incast.Scenario.from_dict(base)
 
     def text(self) -> str:
-        """Runs the scenario and returns the text of the cell."""
+        """Runs the scenario and returns the text of the cell: a dash if the scenario is refused."""
+        try:
+            scenario = self.scenario()
+        except incast.ScenarioError:
+            if self.algorithm not in OWN or "noise" not in COLUMNS[self.column].heading:
+                raise
+            return "–"
         with warnings.catch_warnings():
             # The tables say what comes of it.
             warnings.simplefilter("ignore", incast.IncastWarning)
-            result = self.scenario().run()
+            result = scenario.run()
         return COLUMNS[self.column].cell(measured(result, NETWORKS[self.network]))
+
+
+def put(section: Any, path: Sequence[str], value: object) -> None:  # noqa: ANN401  # tables and lists of TOML
+    """Sets a key of a scenario, by its path; a step into a list is a number or the name of a block."""
+    step, *rest = path
+    if isinstance(section, list):
+        place = int(step) if step.isdigit() else [block["name"] for block in section].index(step)
+        put(section[place], rest, value)
+    elif rest:
+        put(section.setdefault(step, {}), rest, value)
+    else:
+        section[step] = value
 
 
 def measured(result: incast.Result, network: Network) -> Measured:
@@ -326,6 +374,8 @@ def role(algorithm: str, preset: str) -> str:
 
 def all_presets(algorithm: str) -> list[str]:
     """The names of an algorithm's presets, the default first."""
+    if algorithm in OWN:
+        return list(OWN[algorithm])
     known = catalogue.algorithm(algorithm)
     assert known is not None, algorithm
     return [name for name, _ in known.presets]
@@ -349,14 +399,24 @@ def fingerprint(algorithm: str) -> str:
         digest.update(base.read_bytes())
     for preset in all_presets(algorithm):
         known = catalogue.algorithm(algorithm, preset)
-        assert known is not None
-        digest.update(f"{preset} {[(it.name, it.value) for it in known.parameters]}".encode())
+        if known is None:
+            written = tomllib.loads(Cell(algorithm, preset, 0, 0).scenario().to_toml())
+            settings = [written["transport"].get(algorithm), written["switch"].get(algorithm)]
+            digest.update(f"{preset} {settings}".encode())
+        else:
+            digest.update(f"{preset} {[(it.name, it.value) for it in known.parameters]}".encode())
     for cell in cells(algorithm):
         digest.update(repr(cell.changes()).encode())
     return digest.hexdigest()[:16]
 
 
 HEAD = "| preset | | " + " | ".join(column.heading for column in COLUMNS) + " |"
+ABOUT = (
+    "Each cell of flows: payload as a share of the link, Jain's index, mean queue and the same in BDPs. "
+    "Near/far and two hops/one are ratios of rates; 32:1 is the queue after 32 simultaneous starts. "
+    "[Presets side by side](../guide/presets.md) has the set-up and the defaults of all algorithms, "
+    "[Presets that figures judge](../judged.md) the builds behind the verdicts."
+)
 RULE = "| --- | --- |" + " --- |" * len(COLUMNS)
 
 
@@ -365,10 +425,7 @@ def block(algorithm: str, texts: Mapping[Cell, str]) -> str:
     parts = [
         BEGIN,
         f"<!-- of the parameters {fingerprint(algorithm)} -->",
-        "Each cell of flows: payload as a share of the link, Jain's index, mean queue and the same in BDPs. Near/far and two "
-        "hops/one are ratios of rates; 32:1 is the queue after 32 simultaneous starts. "
-        "[Presets side by side](../guide/presets.md) has the set-up and the defaults of all algorithms, "
-        "[Presets that figures judge](../judged.md) the builds behind the verdicts.",
+        ABOUT,
     ]
     for number, network in enumerate(NETWORKS):
         rows = [
@@ -383,7 +440,7 @@ def block(algorithm: str, texts: Mapping[Cell, str]) -> str:
 
 def page(algorithm: str) -> Path:
     """The page of an algorithm."""
-    return DOCS / "algorithms" / f"{algorithm}.md"
+    return DOCS / ("network" if algorithm in OWN else "algorithms") / f"{algorithm}.md"
 
 
 def split(path: Path) -> tuple[str, str, str]:
@@ -421,23 +478,25 @@ def read(algorithm: str) -> dict[Cell, str]:
 
 def stale(algorithm: str) -> bool:
     """Whether the page of an algorithm has the tables of other parameters or another set-up."""
-    return split(page(algorithm))[1] != block(algorithm, {cell: "" for cell in cells(algorithm)} | read(algorithm))
+    texts = dict.fromkeys(cells(algorithm), "") | read(algorithm)
+    return split(page(algorithm))[1] != block(algorithm, texts)
 
 
 def names() -> list[str]:
-    """All algorithms, in the order of ``incast list``."""
-    return [algorithm.name for algorithm in catalogue.algorithms()]
+    """All algorithms, in the order of ``incast list``, then what has a control of its own."""
+    return [*(algorithm.name for algorithm in catalogue.algorithms()), *OWN]
 
 
 def summary(network: int = 1) -> str:
     """A table of the defaults of all algorithms on one network, from their pages."""
     rows = []
+    titles = {algorithm.name: algorithm.title for algorithm in catalogue.algorithms()}
+    titles |= {own.name: own.title for own in catalogue.own_controls()}
     for name in names():
-        known, texts = catalogue.algorithm(name), read(name)
-        assert known is not None
-        preset = all_presets(name)[0]
+        texts, preset = read(name), all_presets(name)[0]
         row = [texts.get(Cell(name, preset, network, column), "") for column in range(len(COLUMNS))]
-        rows.append(f"| [{known.title}](../algorithms/{name}.md) | `{preset}` | {' | '.join(row)} |")
+        link = f"[{titles[name]}](../{page(name).parent.name}/{name}.md)"
+        rows.append(f"| {link} | `{preset}` | {' | '.join(row)} |")
     head = HEAD.replace("| preset | |", "| algorithm | default |")
     return "\n\n".join([BEGIN, f"**{NETWORKS[network].title}**", "\n".join([head, RULE, *rows]), END])
 
@@ -482,8 +541,9 @@ def write_files(folder: Path, chosen: Sequence[Cell]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for cell in chosen:
         network, heading = NETWORKS[cell.network], COLUMNS[cell.column].heading
-        name = "-".join([cell.algorithm, cell.preset, f"{network.gbps}Gbps", *heading.replace("/", " ").split()])
-        (folder / f"{name.replace(':', '-')}.toml").write_text(cell.scenario().to_toml())
+        words = f"{cell.algorithm} {cell.preset} {network.gbps}Gbps {heading}"
+        name = re.sub(r"[^\w.]+", "-", words)
+        (folder / f"{name}.toml").write_text(cell.scenario().to_toml())
 
 
 if __name__ == "__main__":

@@ -62,15 +62,23 @@ def test_networks_and_runs_are_those_of_the_page() -> None:
     """By hand: the BDPs of the four networks, and the base RTTs of near, far, one and two hops."""
     assert [network.bdp for network in presets.NETWORKS] == [62_500, 150_000, 400_000, 600_000]
     network = presets.NETWORKS[1]
-    near = presets.Cell("oscar", "paper", 1, 3).scenario()
-    # Propagation 4 · 2 us and 2 · (4 + 2) us; 84.3 ns for a packet of 1,054 B and 6 more with OSCAR's header, and
-    # 5.1 ns or more for an acknowledgement, on two links each.
+    near = presets.Cell("oscar", presets.all_presets("oscar")[0], 1, 3).scenario()
+    # Propagation 4 · 2 us and 2 · (4 + 2) us; on two links each 84.3 ns for a packet of 1,054 B, some more
+    # with OSCAR's header, and 5.1 ns or more for an acknowledgement.
     rtts = sorted(near.run().flows.column("base_rtt_ps").tolist())
     assert rtts[0] == rtts[1]
     assert rtts[2] == rtts[3]
     assert rtts[2] - rtts[0] == 4_000_000
     assert 8_170_000 < rtts[0] < 8_190_000
     assert network.time(1 / 8) == "1500000ps"
+
+
+@pytest.mark.parametrize(("base", "column"), [("star", 1), ("two-rtts", 3), ("parking-lot", 4)])
+def test_the_files_are_the_runs_at_100_gbps(base: str, column: int) -> None:
+    file = incast.Scenario.load(presets.BASES / f"{base}.toml")
+    assert file.warnings == []
+    cell = presets.Cell("oscar", presets.all_presets("oscar")[0], 1, column)
+    assert cell.scenario().with_(name=base) == file.with_(name=base)
 
 
 def test_amounts_have_three_digits_and_ratios_an_end() -> None:

@@ -1,4 +1,4 @@
-"""The builds of the algorithms that figures judge: preset and parameters, beside the default of the product."""
+"""The builds of the algorithms that figures judge: preset and parameters, beside the default."""
 
 from __future__ import annotations
 
@@ -122,7 +122,9 @@ def _build(section: Mapping[str, Any]) -> Build:
     known = catalogue.algorithm(name, preset)
     assert known is not None, name
     values = {parameter.name: parameter.value for parameter in known.parameters}
-    changed = [(key, value) for key, value in section.items() if key in values and not _equal(value, values[key])]
+    changed = [
+        (key, value) for key, value in section.items() if key in values and not _equal(value, values[key])
+    ]
     return Build(name, preset, tuple((key, _text(value)) for key, value in changed))
 
 

@@ -79,7 +79,8 @@ def _overview(
     wall_s = sum(recorded[figure.id].wall_s for figure in figures)
     hops = sum(recorded[figure.id].hops for figure in figures)
     builds = _fill(
-        f"Each verdict is about one preset of an algorithm and some parameters: [Presets that figures judge]({BUILDS}) lists them."
+        f"Each verdict is about one preset of an algorithm and some parameters: "
+        f"[Presets that figures judge]({BUILDS}) lists them."
     )
     lines = [
         "# Reproduction",
