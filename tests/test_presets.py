@@ -45,10 +45,12 @@ def test_the_defaults_side_by_side_are_those_of_the_pages() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers_of_a_table_are_what_its_runs_give(name: str) -> None:
-    """One cell of each preset, on the network whose runs take least; presets take turns in the columns."""
+    """Two cells of each preset on the network whose runs take least, one of the default on the next."""
     there, columns = presets.read(name), len(presets.COLUMNS)
-    for row, preset in enumerate(presets.all_presets(name)):
-        cell = presets.Cell(name, preset, 0, (NAMES.index(name) + 3 * row) % columns)
+    first, names = NAMES.index(name), presets.all_presets(name)
+    chosen = [(preset, 0, first + 3 * row + more) for row, preset in enumerate(names) for more in (0, 4)]
+    for preset, network, turn in [*chosen, (names[0], 1, first + 2)]:
+        cell = presets.Cell(name, preset, network, turn % columns)
         assert there[cell] == cell.text(), RENEW.format(name)
 
 
