@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -81,6 +82,15 @@ def test_the_files_are_the_runs_at_100_gbps(base: str, column: int) -> None:
     assert file.warnings == []
     cell = presets.Cell("oscar", presets.all_presets("oscar")[0], 1, column)
     assert cell.scenario().with_(name=base) == file.with_(name=base)
+
+
+def test_the_runs_of_an_algorithm_can_be_had_as_files(tmp_path: Path) -> None:
+    """Homa on four networks by two settings: six columns, as two of the eight have noise."""
+    presets.main(["--files", str(tmp_path), "homa"])
+    files = sorted(tmp_path.glob("*.toml"))
+    assert len(files) == 4 * 2 * 6
+    one = next(file for file in files if file.name == "homa-default-100Gbps-2-flows.toml")
+    assert incast.Scenario.load(one).size().flows == 2
 
 
 def test_amounts_have_three_digits_and_ratios_an_end() -> None:
