@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blocks import block, joined, star
-from helpers import Incast
+from helpers import ROOT, Incast
 from incast import Result, Scenario
 
 TOPOLOGY = """\
@@ -308,6 +308,7 @@ def workloads(incast: Incast) -> Path:
     (folder / "chain.goal").write_text(GOAL)
     (folder / "three.cm").write_text(CONNECTIONS)
     (folder / "tree.topo").write_text(TREE)
+    (folder / "moe.txt").write_text((ROOT / "examples/workloads/moe_8.txt").read_text())
     for rank in range(4):
         (folder / f"trace.{rank}.et").write_bytes(chakra(4000))
     return folder
@@ -383,6 +384,9 @@ def test_workloads_become_scenarios_that_run(incast: Incast, workloads: Path) ->
         (tuple(traces), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
         (tuple(traces[:1]), "24 flows on 4 hosts, 1 switch, 4 links", 'file = "work/trace.*.et"'),
         ((workloads / "trace.*.et",), "24 flows on 4 hosts, 1 switch, 4 links", 'kind = "chakra-trace"'),
+        # In groups of 2, 4, 2 and 2 GPUs: 4 all-reduces of 4 messages and 2 of 24, and 4 operations
+        # of 2 messages for each of 5 others in the file.
+        ((workloads / "moe.txt",), "104 flows on 8 hosts, 1 switch, 8 links", 'kind = "simai-file"'),
     ]
     for inputs, told, written in cases:
         done = incast.here("convert", *inputs, "--to", "made.toml", "--cc", "swift", "--force")

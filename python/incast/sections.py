@@ -575,7 +575,7 @@ class Flows(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -612,7 +612,7 @@ class Poisson(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         flows: Number of flows, counted or not.
         from_: Senders, hosts or network cards; each is drawn in proportion to its capacity. Default:
@@ -662,7 +662,7 @@ class Incast(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         duration: Duration of the measured window of a process, after the warm-up.
         fan_in: Number of senders of each request; by default all hosts of ``from`` except the receiver.
         from_: Possible senders, hosts or network cards; none is of the receiver's host. Default: all.
@@ -719,7 +719,7 @@ class Permutation(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         hosts: The hosts that take part, or network cards of hosts, one of each. Default: all.
         jitter: Each flow is delayed by a random time, uniform from zero to this. Default: 0ps.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -755,7 +755,7 @@ class Staggered(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         leave: The order in which they end. Default: first-in-first-out.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
@@ -787,7 +787,7 @@ class FlowTable(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -815,7 +815,7 @@ class HpccFileTraffic(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         dport: Only flows to this UDP port.
         first: Start of the first flow of the file; all others are shifted by the same time. By default
             flows start as given in the file.
@@ -852,7 +852,7 @@ class GoalFile(Section):
             1.0.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
             default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -887,7 +887,7 @@ class HtsimConnections(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         hosts: The host, or the network card, of each node, as many as there are nodes; by default the
             first hosts of the network.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -927,7 +927,7 @@ class ChakraTrace(Section):
         compute_factor: Factor of all times of computation. Default: 1.0.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         ctrl_deps: Wait for ``ctrl_deps`` too, and not for ``data_deps`` alone. Default: False.
         hosts: The host of each rank, as many as there are ranks, or its network card, as ``"h0.3"``; by
             default the first hosts of the network. With ranks = "cards" the hosts whose cards they are.
@@ -954,6 +954,43 @@ class ChakraTrace(Section):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class SimaiFile(Section):
+    """The computations and collectives of a workload of SimAI, which AICB writes.
+
+    Attributes:
+        file: The file.
+        balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
+            scenario's policy.
+        cc: Algorithm of its flows, instead of the scenario's.
+        compute_factor: Factor of all times of computation; the file's unit is the nanosecond. Default:
+            1.0.
+        connections: Flows that share a connection, and with it a path, an order and a congestion state;
+            by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
+        hosts: The hosts whose GPUs take part, in order; by default the first ones of the network.
+        name: Name of the block in results and for its random draws; by default its kind.
+        passes: Number of passes, each forward and backward. (SimAI: 1). Default: 1.
+        queue: Queue (priority) of its flows in the switches. Default: 0.
+        ranks: GPUs: hosts, or all network cards of the hosts. By default cards where all hosts have
+            equally many, two or more.
+        size_factor: Factor of all sizes of collectives, rounded down. Default: 1.0.
+    """
+
+    _kind: ClassVar[str | None] = "simai-file"
+    file: str | Mapping[str, object]
+    balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
+    cc: Cc | Mapping[str, object] | None = None
+    compute_factor: float | None = None
+    connections: Literal["flow", "pair"] | None = None
+    hosts: str | Sequence[str] | None = None
+    name: str | None = None
+    passes: int | None = None
+    queue: int | None = None
+    ranks: Literal["cards", "hosts"] | None = None
+    size_factor: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RingAllreduce(Section):
     """Ring all-reduce.
 
@@ -967,7 +1004,7 @@ class RingAllreduce(Section):
         compute: Time that a host computes between two passes; by default as the model, or not at all.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         group_size: Number of hosts of each ring.
         groups: Division into rings. Default: one.
         hosts: The hosts that take part, in the order of the ring. Default: all.
@@ -1014,7 +1051,7 @@ class AllToAll(Section):
         compute: Time that a host computes between two passes; by default as the model, or not at all.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         experts: Of each member of a group, how often it is chosen, relative to the others: each host
             then sends one flow in each pass, to a host drawn by these shares, and drawn again if it is
             the host itself.
@@ -1069,12 +1106,13 @@ class Collective(Section):
             the number of cards, and there is one for each card by default. With other algorithms each
             GPU sends by its own card, and there is one by default. (NCCL: a channel for each card,
             NCCL_CROSS_NIC = 0).
-        chunk: Of trees, and of a broadcast by chains: maximum size of the pieces that a rank passes on
-            one after the other; by default 524,288 B. (NCCL: NCCL_BUFFSIZE = 4 MiB in 8 steps).
+        chunk: Of trees, and of a broadcast or reduce by chains: maximum size of the pieces that a rank
+            passes on one after the other; by default 524,288 B. (NCCL: NCCL_BUFFSIZE = 4 MiB in 8
+            steps).
         compute: Time that a rank computes between two passes. Default: 0ps.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         group_size: Number of hosts of each group.
         groups: Division into groups, each with a collective of its own. Default: one.
         hosts: The hosts that take part, in the order of their ranks. Default: all.
@@ -1086,15 +1124,19 @@ class Collective(Section):
         passes: Number of passes. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         ranks: Members of a group; by default cards where all hosts have equally many, two or more.
-        root: Rank of each group that has the data of a broadcast, from 0; by default 0.
-        size: Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast: the data of each rank.
-            All-gather: all that a rank has at the end. Reduce-scatter, all-to-all: all that a rank has
-            at the beginning, an n-th of it for each of the n ranks, itself included.
+        root: Rank of each group, from 0, that has the data of a broadcast or scatter, or the result of
+            a reduce or gather; by default 0.
+        size: Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast, reduce: the data of
+            each rank. All-gather: all that a rank has at the end. Reduce-scatter, all-to-all: all that
+            a rank has at the beginning, an n-th of it for each of the n ranks, itself included. Gather,
+            scatter: all that the root has at the end, or at the beginning.
         start: Start of the first pass. Default: 0ps.
     """
 
     _kind: ClassVar[str | None] = "collective"
-    operation: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all"]
+    operation: Literal[
+        "all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "gather", "scatter", "all-to-all"
+    ]
     algorithm: Literal["ring", "tree", "halving-doubling", "direct", "hierarchical"] | None = None
     balancing: Literal["ecmp", "ops", "ops-rounds", "reps", "random", "adaptive"] | None = None
     cc: Cc | Mapping[str, object] | None = None
@@ -1127,7 +1169,7 @@ class ClosedLoop(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         flows: Number of flows of each loop, one after the other.
         from_: Senders, hosts or network cards. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1169,7 +1211,7 @@ class ParameterServer(Section):
         compute: Time that a worker computes before the gradient of each layer. Default: 0ps.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         layers: Bytes of the gradient of each layer, in the order of back-propagation.
         model: A neural network, which gives layers and scale.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1204,7 +1246,7 @@ class Hsdp(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         gpus: GPUs of each server if these are hosts, which is also the number of rings; by default 8.
             (median paper, section IV-A: 8 rings).
         hosts: The GPUs, or the servers. Default: all.
@@ -1243,7 +1285,7 @@ class FileRequests(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         duration: Duration of the measured window, after the warm-up.
         from_: Hosts, or network cards, that can send. Default: all.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1289,7 +1331,7 @@ class OnOff(Section):
         cc: Algorithm of its flows, instead of the scenario's.
         connections: Flows that share a connection, and with it a path, an order and a congestion state;
             by default "pair" over the window transport for ring-allreduce, all-to-all, collective,
-            parameter-server, hsdp, goal-file and chakra-trace, and "flow" for the others.
+            parameter-server, hsdp, goal-file, chakra-trace and simai-file, and "flow" for the others.
         cycles: Number of times that each sender sends.
         duration: Duration of all: no flow starts later.
         name: Name of the block in results and for its random draws; by default its kind.
@@ -1834,6 +1876,7 @@ __all__ = [
     "Rotor",
     "Run",
     "Section",
+    "SimaiFile",
     "SqccDumbbell",
     "SqccStar",
     "Staggered",

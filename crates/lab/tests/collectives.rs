@@ -405,7 +405,7 @@ fn what_does_not_exist_is_refused() {
         ("operation = \"all-reduce\"\nsize = \"5B\"", "5B cannot be divided into 6 parts"),
         (
             "operation = \"all-reduce\"\nsize = \"1MB\"\nroot = 1",
-            "root: has no effect: the operation is no broadcast",
+            "root: has no effect: the operation has no root",
         ),
         ("operation = \"broadcast\"\nsize = \"1MB\"\nroot = 6", "there is no rank 6; the ranks are 0 to 5"),
         ("operation = \"all-reduce\"\nsize = \"1MB\"\nchunk = \"1KB\"", "chunk: has no effect"),

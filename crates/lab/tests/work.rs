@@ -129,6 +129,16 @@ fn a_pass_of_a_ring_may_be_many_steps() {
     assert_eq!(texts(&result, TableName::Jobs, "no_bound"), ["null"]);
 }
 
+/// Two ranks, two steps a pass. Host 0: sends its part, receives that of host 1, passes on the sum; then it has the result,
+/// and computes. What it sends in the second pass has its own share of the sum, in the second step as in the first.
+#[test]
+fn every_step_of_a_ring_waits_for_the_computation_of_its_host() {
+    let built =
+        built(2, "kind = \"ring-allreduce\"\nsize = \"1KB\"\nsteps = true\npasses = 2\ncompute = \"9us\"");
+    let each = ["s1", "r1", "s1<1", "r1", "c<3", "s1<4", "r1", "s1<4,6", "r1"];
+    assert_eq!(told(&built)[0], each);
+}
+
 #[test]
 fn models_of_a_ring_have_their_sizes() {
     for (model, bytes, compute) in [("resnet", 4_208_642, 93_500_000), ("vgg", 17_698_560, 365_700_000)] {

@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use incast_cc::params::Value;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::Buffer;
 use incast_sim::record::End;
 use incast_sim::{Network, Simulation};
@@ -100,6 +101,37 @@ fn a_slow_flow_has_not_stalled_between_its_packets() {
     let (outcome, _) = run_everywhere(&sim);
     assert!(matches!(outcome.end, End::Stalled(_)), "{:?}", outcome.end);
     assert_eq!(outcome.now, Time::from_ms(3_108));
+}
+
+#[test]
+fn a_slow_link_has_not_stalled_before_its_packet_has_arrived() {
+    // A packet of 1054 B takes 8.432 s at 1 kbps, eight times as long as a run waits for progress, and an acknowledgement
+    // of 64 B 512 ms. The second packet follows the first one: three times a packet and twice an acknowledgement, and four
+    // links of 1 us.
+    let slow = Rate::from_bps(1_000);
+    let mut sim = simulation(star(2, slow, us(1)), vec![window(u64::MAX)], vec![flow(0, 1, 2_000, us(0))]);
+    (sim.stall_after, sim.transport.rto, sim.until) = (Time::from_s(1), Time::from_s(60), Time::NEVER);
+    let end = Time::from_ms(3 * 8_432 + 2 * 512) + us(4);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.end, outcome.now), (End::Finished, end));
+    // A link of 100 Gbps that becomes as slow as that before the packet reaches it: at the sender 84.32 ns, once more from
+    // there, and a second packet behind it; the acknowledgements come back by it and leave at once.
+    let mut sim =
+        simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], vec![flow(0, 1, 2_000, us(0))]);
+    (sim.stall_after, sim.transport.rto, sim.until) = (Time::from_s(1), Time::from_s(60), Time::NEVER);
+    sim.network.changes.push(Change { time: Time::from_ns(10), link: 1, what: LinkChange::Rate(slow) });
+    let end = Time::from_ms(2 * 8_432 + 512) + us(4) + Time::from_ps(84_320 + 5_120);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.end, outcome.now), (End::Finished, end));
+    // A delay of 3 s on each link.
+    let mut sim = simulation(
+        star(2, gbps(100), Time::from_s(3)),
+        vec![window(u64::MAX)],
+        vec![flow(0, 1, 1_000, us(0))],
+    );
+    (sim.stall_after, sim.transport.rto, sim.until) = (Time::from_s(1), Time::from_s(60), Time::NEVER);
+    let (outcome, _) = run_everywhere(&sim);
+    assert_eq!((outcome.end, outcome.now), (End::Finished, Time::from_s(12) + Time::from_ps(2 * 89_440)));
 }
 
 #[test]

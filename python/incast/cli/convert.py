@@ -28,6 +28,7 @@ WORK describes what hosts send:
   flow.txt          HPCC, ns3-datacenter, SimAI; needs its topology.txt
   schedule.goal     GOAL, as text or binary (.bin): Schedgen, ATLAHS, LogGOPSim
   matrix.cm         connections of htsim, with triggers
+  workload.txt      layers of a training job for SimAI, as AICB writes them
   trace.*.et        Chakra traces, one file of each rank; as JSON: .json
   flows.csv         a table of flows, also as Parquet
 TOPOLOGY is a topology.txt of HPCC or a .topo of htsim; without one, ranks are

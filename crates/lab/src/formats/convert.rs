@@ -14,6 +14,7 @@ use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
 use super::htsim_connections::HtsimConnections;
 use super::htsim_topology::HtsimTopology;
+use super::simai::SimAi;
 use crate::files;
 use crate::grammar::write::Out;
 use crate::problem::{Problem, Problems};
@@ -53,6 +54,8 @@ pub enum Work {
     Htsim(HtsimConnections),
     /// The traces of all ranks; its path has `*` for the rank.
     Chakra(ChakraTrace),
+    /// A workload of SimAI.
+    SimAi(SimAi),
 }
 
 /// A file that a scenario can name.
@@ -91,6 +94,7 @@ pub fn read(path: &Path) -> Result<Content, Problems> {
         Some(Format::HtsimTopology) => {
             Content::Topology(Topology::Htsim(HtsimTopology::parse(&text, &file)?))
         }
+        Some(Format::SimAi) => Content::Work(Work::SimAi(SimAi::parse(&text, &file)?)),
         Some(Format::Flows) => Content::Work(Work::Hpcc(HpccFlows::parse(&text, &file)?)),
         Some(Format::Goal) => Content::Work(Work::Goal(Goal::parse(&text, &file)?)),
         Some(Format::HtsimConnections) => Content::Work(Work::Htsim(HtsimConnections::parse(&text, &file)?)),
@@ -131,7 +135,7 @@ pub fn read_all(files: &[(PathBuf, String)]) -> Result<(Option<Named<Topology>>,
     let work = work.ok_or_else(|| {
         Problem::new("a topology alone is not a scenario").with_hint(
             "also name a file with the traffic: a flow.txt, a GOAL schedule, a connection matrix of htsim \
-             (.cm), Chakra traces (.et), a table of flows (CSV, Parquet)",
+             (.cm), a workload of SimAI, Chakra traces (.et), a table of flows (CSV, Parquet)",
         )
     })?;
     Ok((topology, work))
@@ -159,6 +163,7 @@ impl Work {
             Self::Htsim(matrix) => matrix.notes().to_vec(),
             // It has been read, and so can be expressed.
             Self::Chakra(trace) => trace.workload(false).map(|work| work.notes).unwrap_or_default(),
+            Self::SimAi(workload) => workload.notes.clone(),
         }
     }
 
@@ -171,6 +176,7 @@ impl Work {
             Self::Goal(goal) => of(&goal.workload),
             Self::Htsim(matrix) => of(&matrix.workload(Time::ZERO)),
             Self::Chakra(trace) => trace.workload(false).is_ok_and(|work| of(&work)),
+            Self::SimAi(workload) => endless(workload.exchanges().map(|exchange| exchange.size)).is_some(),
         }
     }
 
@@ -182,6 +188,7 @@ impl Work {
             Self::Goal(goal) => Some(goal.workload.ranks as usize),
             Self::Htsim(matrix) => Some(matrix.nodes() as usize),
             Self::Chakra(trace) => Some(trace.ranks.len()),
+            Self::SimAi(workload) => Some(workload.gpus as usize),
         }
     }
 }
@@ -247,6 +254,7 @@ pub fn scenario(
         Work::Hpcc(flows) => text.hpcc_flows(path, flows),
         Work::Table(_) => text.block("flow-table", path),
         Work::Goal(_) => text.block("goal-file", path),
+        Work::SimAi(_) => text.block("simai-file", path),
         Work::Htsim(matrix) => text.htsim_connections(path, matrix, start_unit),
         Work::Chakra(trace) => {
             text.block("chakra-trace", path);

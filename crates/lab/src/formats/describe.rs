@@ -13,6 +13,7 @@ use super::hpcc_flows::HpccFlows;
 use super::hpcc_topology::{HpccTopology, Speed};
 use super::htsim_connections::HtsimConnections;
 use super::htsim_topology::HtsimTopology;
+use super::simai::{Group, SimAi};
 use crate::files;
 use crate::problem::{Problem, Problems};
 use crate::sizes::{Scale, SizeDistribution};
@@ -35,6 +36,8 @@ pub enum Format {
     HtsimConnections,
     /// A topology of htsim: [`HtsimTopology`].
     HtsimTopology,
+    /// A workload of SimAI: [`SimAi`].
+    SimAi,
 }
 
 impl Format {
@@ -49,6 +52,7 @@ impl Format {
             Self::Goal => "a GOAL schedule",
             Self::HtsimConnections => "a connection matrix of htsim",
             Self::HtsimTopology => "a topology of htsim",
+            Self::SimAi => "a workload of SimAI",
         }
     }
 
@@ -71,6 +75,9 @@ impl Format {
         loop {
             let fields = lines.next_line();
             let first = fields.first()?;
+            if SimAi::begins(first.text) {
+                return Some(Self::SimAi);
+            }
             match first.text.to_ascii_lowercase().as_str() {
                 // Either file of htsim begins with it.
                 "nodes" => continue,
@@ -142,6 +149,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
         Some(Format::Goal) => Goal::parse(&text, &file).map(|goal| of_workload("GOAL schedule", &goal.workload)),
         Some(Format::HtsimConnections) => HtsimConnections::parse(&text, &file).map(|matrix| of_connections(&matrix)),
         Some(Format::HtsimTopology) => HtsimTopology::parse(&text, &file).map(|topology| of_htsim(&topology)),
+        Some(Format::SimAi) => SimAi::parse(&text, &file).map(|workload| of_simai(&workload)),
         Some(Format::Sizes) => Ok(of_sizes(&SizeDistribution::from_text(&text, &file)?)),
         None => Err(Problem::new("its first line matches no known format")
             .in_file(file)
@@ -149,7 +157,7 @@ pub fn describe(path: &Path) -> Result<Description, Problems> {
             .with_hint(
                 "a topology.txt begins with three numbers or more, a flow.txt with the number of flows, a table of \
                  flows with the names of its columns (source, destination, size, start), a distribution of sizes with a size and a share, a GOAL schedule with num_ranks, a file of htsim with \
-                 Nodes; the name of a Chakra trace ends in .et or .json, the name of a scenario in .toml",
+                 Nodes, a workload of SimAI with HYBRID_TRANSFORMER_FWD_IN_BCKWD; the name of a Chakra trace ends in .et or .json, the name of a scenario in .toml",
             )
             .into()),
     }
@@ -296,6 +304,26 @@ fn of_connections(matrix: &HtsimConnections) -> Description {
             row("payload", Bytes::new(bytes).to_string()),
         ],
         notes,
+    }
+}
+
+fn of_simai(workload: &SimAi) -> Description {
+    let groups = Group::ALL.map(|group| format!("{} {}", group.name(), workload.size_of(group)));
+    let counts = workload.counts();
+    let counts = counts.iter().map(|(word, (number, bytes))| {
+        let bytes = Bytes::new(u64::try_from(*bytes).unwrap_or(u64::MAX));
+        format!("{number} {word} ({bytes})")
+    });
+    Description {
+        format: "SimAI workload".to_owned(),
+        rows: vec![
+            row("GPUs", workload.gpus.to_string()),
+            row("groups", format!("of GPUs: {}", groups.join(", "))),
+            row("layers", workload.layers.len().to_string()),
+            row("collectives", counts.collect::<Vec<_>>().join("; ")),
+            row("computation", format!("{} of each GPU in a pass", workload.computes())),
+        ],
+        notes: workload.notes.clone(),
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! A cell becomes the text that CSV has for it, and is read like that: a table in either form has the same flows.
 
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Once;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -35,9 +37,42 @@ pub(super) fn is_parquet(bytes: &[u8]) -> bool {
 
 /// Reads a file; `file` is its name for messages.
 pub(super) fn parse(bytes: Vec<u8>, file: &str) -> Result<FlowTable, Problems> {
-    // The library has assertions that a damaged file can fail.
-    catch_unwind(AssertUnwindSafe(|| table(bytes, file)))
-        .unwrap_or_else(|_| Err(damaged("its parts contradict each other").in_file(file).into()))
+    let contradicts = || Err(damaged("its parts contradict each other").in_file(file).into());
+    without_panics(|| table(bytes, file)).unwrap_or_else(contradicts)
+}
+
+thread_local! {
+    /// Whether this thread reads a file.
+    static READS: Cell<bool> = const { Cell::new(false) };
+    /// Whether a panic in it came from this crate.
+    static IS_OWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns what `read` returns, and `None` where an assertion of the library fails, which a damaged file can cause. Such an
+/// assertion is not printed: the problem of the file says it. All other panics, those of this crate included, are printed and
+/// passed on.
+fn without_panics<T>(read: impl FnOnce() -> T) -> Option<T> {
+    static QUIET: Once = Once::new();
+    // The library has no other way to report them, and a hook is for the whole process: this one asks which thread it is.
+    QUIET.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            let crate_files = file!().strip_suffix("formats/flow_parquet.rs").unwrap_or_default();
+            let is_own = panic.location().is_some_and(|place| place.file().starts_with(crate_files));
+            IS_OWN.set(is_own);
+            if is_own || !READS.get() {
+                usual(panic);
+            }
+        }));
+    });
+    READS.set(true);
+    let read = catch_unwind(AssertUnwindSafe(read));
+    READS.set(false);
+    match read {
+        Ok(read) => Some(read),
+        Err(panic) if IS_OWN.get() => resume_unwind(panic),
+        Err(_) => None,
+    }
 }
 
 fn table(bytes: Vec<u8>, file: &str) -> Result<FlowTable, Problems> {

@@ -4,6 +4,7 @@
 //! * [`hpcc_fct`]: its list of completed flows, for scripts that read one.
 //! * [`flow_table`]: flows as CSV or Parquet.
 //! * [`goal`]: schedules of LogGOPSim and ATLAHS, as text or binary.
+//! * [`simai`]: workloads of SimAI.
 //! * [`htsim_connections`], [`htsim_topology`]: the inputs of htsim.
 //! * [`chakra`], [`chakra_workload`]: execution traces of MLCommons, as ASTRA-sim reads them, or as JSON.
 //! * [`pcapng`]: captured packets, for Wireshark and similar tools.
@@ -28,6 +29,7 @@ pub mod htsim_connections;
 pub mod htsim_topology;
 pub mod pcapng;
 pub mod perfetto;
+pub mod simai;
 
 pub(crate) mod chakra_files;
 mod chakra_json;

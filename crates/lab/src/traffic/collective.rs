@@ -3,6 +3,7 @@
 mod algorithm;
 mod halving;
 mod matrix;
+mod pass;
 mod rings;
 mod schedule;
 mod steps;
@@ -15,8 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_units::{Bytes, Time};
 
-use self::algorithm::{Algorithm, Operation, word};
+pub(super) use self::algorithm::Operation;
+use self::algorithm::{Algorithm, word};
 use self::matrix::Matrix;
+pub(super) use self::pass::{Ends, Plain};
 use self::schedule::{Schedule, Shape, Sizes};
 use self::steps::{blocks, most_messages, schedule};
 use super::groups::{Grouping, groups, job_name};
@@ -39,14 +42,15 @@ section! {
         operation: Operation,
         /// Algorithm; by default "ring", for all-to-all "direct".
         algorithm: Option<Algorithm> = None => "NCCL: rings, and sends and receives of pairs",
-        /// Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast: the data of each rank. All-gather: all that a
-        /// rank has at the end. Reduce-scatter, all-to-all: all that a rank has at the beginning, an n-th of it for each
-        /// of the n ranks, itself included.
+        /// Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast, reduce: the data of each rank. All-gather: all
+        /// that a rank has at the end. Reduce-scatter, all-to-all: all that a rank has at the beginning, an n-th of it for
+        /// each of the n ranks, itself included. Gather, scatter: all that the root has at the end, or at the beginning.
         size: Option<Bytes> = None; Bound::Positive,
         /// Of an all-to-all, instead of its size: the bytes of each rank for each rank, a row for each sender, or the file
         /// that has them. What a rank has for itself is not sent.
         matrix: Option<Matrix> = None,
-        /// Rank of each group that has the data of a broadcast, from 0; by default 0.
+        /// Rank of each group, from 0, that has the data of a broadcast or scatter, or the result of a reduce or gather; by
+        /// default 0.
         root: Option<u32> = None,
         /// The hosts that take part, in the order of their ranks.
         hosts: Hosts = Hosts::all(),
@@ -63,7 +67,7 @@ section! {
         /// Of hierarchical algorithms: number of ranks that follow each other in each inner group; by default the GPUs of a
         /// host.
         inner: Option<u32> = None; Bound::Count(2, 65_536),
-        /// Of trees, and of a broadcast by chains: maximum size of the pieces that a rank passes on one after the other; by
+        /// Of trees, and of a broadcast or reduce by chains: maximum size of the pieces that a rank passes on one after the other; by
         /// default 524,288 B.
         chunk: Option<Bytes> = None; Bound::Positive => "NCCL: NCCL_BUFFSIZE = 4 MiB in 8 steps",
         /// Time that a rank computes between two passes.
@@ -144,7 +148,7 @@ impl Collective {
         let is_pipelined = algorithm.is_pipelined(operation);
         let unused = [
             ("matrix", self.matrix.is_some() && !is(Operation::AllToAll), "the operation is no all-to-all"),
-            ("root", self.root.is_some() && !is(Operation::Broadcast), "the operation is no broadcast"),
+            ("root", self.root.is_some() && !operation.has_root(), "the operation has no root"),
             (
                 "inner",
                 self.inner.is_some() && algorithm != Algorithm::Hierarchical,
@@ -324,7 +328,10 @@ impl Collective {
             for pass in 1..=self.passes {
                 let mut done = vec![Vec::new(); members.len()];
                 for channel in 0..plan.channels {
-                    self.pass(&mut made, &plan, (job, number, &members), channel, &before, &mut done);
+                    let sizes = self.sizes(plan.shapes[number], plan.channels, channel);
+                    let ends = |ranks| plan.ends(&members, ranks, channel);
+                    let messages = (plan.schedule(number), &sizes);
+                    pass::pass(&mut made, (job, self.start), messages, ends, &before, &mut done);
                 }
                 if pass == self.passes {
                     break;
@@ -339,49 +346,6 @@ impl Collective {
             }
         }
         Ok(made)
-    }
-
-    /// One pass of a channel, in which each rank begins after `before`. Adds what each waits for at its end.
-    fn pass(
-        &self,
-        made: &mut Made,
-        plan: &Plan,
-        (job, group, members): (u16, usize, &[End]),
-        channel: u32,
-        before: &[Vec<u32>],
-        done: &mut [Vec<u32>],
-    ) {
-        let schedule = plan.schedule(group);
-        let sizes = self.sizes(plan.shapes[group], plan.channels, channel);
-        // For each message, the operations at the receiver's host after which it has it.
-        let mut got: Vec<Vec<u32>> = Vec::with_capacity(schedule.messages.len());
-        for message in &schedule.messages {
-            let [from, to] = [message.from, message.to].map(|rank| rank as usize);
-            let bytes = sizes.of(message.part);
-            let mut after = before[from].clone();
-            message.after.iter().for_each(|other| after.extend(&got[*other as usize]));
-            after.sort_unstable();
-            after.dedup();
-            if bytes == 0 {
-                got.push(Vec::new());
-                continue;
-            }
-            match plan.ends(members, [message.from, message.to], channel) {
-                Some((ends, of_ends)) => {
-                    let transfer = made.transfer(job, ends, Bytes::new(bytes), self.start);
-                    made.on_channel(of_ends);
-                    made.wait(transfer.send, &after);
-                    done[from].push(transfer.send);
-                    done[to].push(transfer.receive);
-                    got.push(vec![transfer.receive]);
-                }
-                // It is there as soon as it is sent.
-                None => {
-                    done[to].extend(&after);
-                    got.push(after);
-                }
-            }
-        }
     }
 
     /// Returns what a group exchanges in all passes.

@@ -48,7 +48,8 @@ impl Pattern {
             | Self::ParameterServer(_)
             | Self::Hsdp(_)
             | Self::GoalFile(_)
-            | Self::ChakraTrace(_) => Connections::Pair,
+            | Self::ChakraTrace(_)
+            | Self::SimAiFile(_) => Connections::Pair,
             Self::Flows(_)
             | Self::Poisson(_)
             | Self::Incast(_)

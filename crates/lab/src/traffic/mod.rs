@@ -30,6 +30,7 @@ mod process;
 mod ranks;
 mod ring_all_reduce;
 mod setting;
+mod simai_file;
 mod sizes;
 mod staggered;
 pub(crate) mod stream;
@@ -70,6 +71,8 @@ kinds! {
         "htsim-connections" => HtsimConnections(htsim_connections::HtsimConnections),
         /// the work of Chakra execution traces.
         "chakra-trace" => ChakraTrace(chakra_trace::ChakraTrace),
+        /// the computations and collectives of a workload of SimAI, layer by layer.
+        "simai-file" => SimAiFile(simai_file::SimAiFile),
         /// ring all-reduce, pass after pass.
         "ring-allreduce" => RingAllReduce(ring_all_reduce::RingAllReduce),
         /// every host sends to every other, or to random experts, pass after pass.
@@ -100,8 +103,8 @@ section! {
         /// policy.
         balancing: Option<Balancing> = None,
         /// Flows that share a connection, and with it a path, an order and a congestion state; by default "pair" over
-        /// the window transport for ring-allreduce, all-to-all, collective, parameter-server, hsdp, goal-file and
-        /// chakra-trace, and "flow" for the others.
+        /// the window transport for ring-allreduce, all-to-all, collective, parameter-server, hsdp, goal-file,
+        /// chakra-trace and simai-file, and "flow" for the others.
         connections: Option<Connections> = None,
         /// Algorithm of its flows, instead of the scenario's.
         cc: Option<Cc> = None,
@@ -180,6 +183,7 @@ impl Pattern {
             Self::GoalFile(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::HtsimConnections(pattern) => pattern.placed(setting).map(|work| work.reach()),
             Self::ChakraTrace(pattern) => pattern.placed(setting).map(|work| work.reach()),
+            Self::SimAiFile(pattern) => pattern.check(setting),
             Self::RingAllReduce(pattern) => pattern.check(setting),
             Self::AllToAll(pattern) => pattern.check(setting),
             Self::Collective(pattern) => pattern.check(setting),
@@ -230,6 +234,7 @@ impl Pattern {
             Self::GoalFile(pattern) => return pattern.placed(setting).map(Placed::made),
             Self::HtsimConnections(pattern) => return pattern.placed(setting).map(Placed::made),
             Self::ChakraTrace(pattern) => return pattern.placed(setting).map(Placed::made),
+            Self::SimAiFile(pattern) => return pattern.make(setting),
             Self::RingAllReduce(pattern) => return pattern.make(setting),
             Self::AllToAll(pattern) => return pattern.make(setting, seed, name),
             Self::Collective(pattern) => return pattern.make(setting),

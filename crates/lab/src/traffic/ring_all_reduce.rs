@@ -194,10 +194,11 @@ impl RingAllReduce {
                 let ends = [*host, ring[next]].map(|host| End { host, card });
                 let transfer = made.transfer(job, ends, Bytes::new(bytes), self.start);
                 made.on_channel(layout.channel_of_card(channel));
+                // All that it sends has its own share of the sum.
+                made.wait(transfer.send, &before[place]);
                 // A part takes as many steps through a host as it has ranks.
-                match step.checked_sub(own) {
-                    Some(earlier) => made.wait(transfer.send, &[arrived[earlier][place]]),
-                    None => made.wait(transfer.send, &before[place]),
+                if let Some(earlier) = step.checked_sub(own) {
+                    made.wait(transfer.send, &[arrived[earlier][place]]);
                 }
                 arrives[next] = transfer.receive;
             }

@@ -21,6 +21,7 @@ mod goal_binary;
 mod htsim;
 mod mutated;
 mod runs;
+mod simai;
 
 const GOAL: &str = include_str!("../../../../examples/workloads/allreduce_8.goal");
 const CONNECTIONS: &str = include_str!("../../../../examples/workloads/collectives_16.cm");
@@ -255,6 +256,7 @@ fn files_are_described() {
         ("ring.goal", GOAL.as_bytes().to_vec()),
         ("c.cm", CONNECTIONS.as_bytes().to_vec()),
         ("net.topo", TOPOLOGY.as_bytes().to_vec()),
+        ("moe.txt", simai::SAMPLE.as_bytes().to_vec()),
         ("t.0.et", chakra::encode::file(&chakra::all_reduce(0, 1000))),
     ] {
         let found = describe(&scratch.write(name, content)).unwrap();

@@ -19,6 +19,7 @@ fn read_all(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     check(goal(&text).err());
     check(connections(&text).map(|matrix| matrix.workload(Time::from_us(1))).err());
+    check(simai::parse(&text).err());
     check(HtsimTopology::parse(&text, "t").map(|topology| topology.network()).err());
     let _ = describe_format(&text);
 }
@@ -27,7 +28,7 @@ fn describe_format(text: &str) -> Option<incast_lab::formats::describe::Format> 
     incast_lab::formats::describe::Format::of(text)
 }
 
-fn samples() -> [Vec<u8>; 6] {
+fn samples() -> [Vec<u8>; 7] {
     // The first ranks of the schedule are enough.
     let goal: String =
         GOAL.replace("num_ranks 8", "num_ranks 2").split("rank 2 {").next().unwrap().to_owned();
@@ -38,6 +39,7 @@ fn samples() -> [Vec<u8>; 6] {
         chakra::encode::file(&chakra::all_reduce(6, 1000)),
         goal_binary::binary(&goal_binary::sample()),
         chakra_json::FIRST.into(),
+        simai::SAMPLE.into(),
     ]
 }
 
@@ -59,7 +61,7 @@ proptest! {
 
     #[test]
     fn files_never_panic(
-        which in 0_usize..6,
+        which in 0_usize..7,
         changes in prop::collection::vec((any::<usize>(), 0_usize..8, pieces()), 1..4),
     ) {
         let mut bytes = samples()[which].clone();

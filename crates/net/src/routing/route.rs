@@ -277,13 +277,27 @@ impl Routes {
     /// The largest base RTT of the network: the longest delay of a data packet of `data` bytes between any
     /// two hosts, or cards with addresses of their own, plus the longest delay of an acknowledgement of `ack` bytes back.
     pub fn largest_round_trip(&self, data: u64, ack: u64) -> Time {
-        self.largest_one_way(data) + self.largest_one_way(ack)
+        let out = |_, out: &Out| *out;
+        self.largest_one_way(data, out) + self.largest_one_way(ack, out)
     }
 
-    /// The longest delay of a packet of `size` bytes between two hosts, over all equal-cost paths.
-    fn largest_one_way(&self, size: u64) -> Time {
+    /// The longest time without queues for a packet of `size` bytes between any two hosts and as large a one back, with
+    /// each link as slow as it ever is, over the routes of the beginning.
+    pub fn slowest_round_trip(&self, size: u64) -> Time {
+        let slowest = |node, out: &Out| {
+            // The far end of the far end.
+            let port = self.ports[out.node as usize][usize::from(out.port)].port;
+            self.timeline.slowest(node, port, *out)
+        };
+        self.largest_one_way(size, slowest).times(2)
+    }
+
+    /// The longest delay of a packet of `size` bytes between two hosts, over all equal-cost paths, with the links that `at`
+    /// gives in place of theirs.
+    fn largest_one_way(&self, size: u64, at: impl Fn(NodeId, &Out) -> Out) -> Time {
         let hosts = self.hosts;
         let cost = |node: NodeId, out: &Out| {
+            let out = at(node, out);
             let sending = if self.stores(node) { out.rate.time_for(Bytes::new(size)) } else { Time::ZERO };
             out.delay + sending
         };
@@ -435,6 +449,7 @@ pub fn ideal_arrival(forward: &[Out], sizes: &Sizes, size: u64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::network::{Change, LinkChange};
     use crate::routing::path::ecmp;
 
     fn out(rate: Rate) -> Out {
@@ -512,6 +527,18 @@ mod tests {
         let routes = Routes::new(&network).unwrap();
         // h1 to h2 or back: 5 + 1 + 2 us each way; 1000 B take 80 ns, 160 ns and 80 ns, 100 B a tenth.
         let expected = Time::from_us(16) + Time::from_ns(320) + Time::from_ns(32);
+        assert_eq!(routes.largest_round_trip(1000, 100), expected);
+        // The link between the leaves has half of its rate for some time, and twice its delay at another: 5 + 2 + 2 us and
+        // 80 + 320 + 80 ns each way.
+        for (time, what) in [
+            (1, LinkChange::Rate(Rate::from_gbps(25))),
+            (2, LinkChange::Rate(fast)),
+            (3, LinkChange::Delay(Time::from_us(2))),
+        ] {
+            network.changes.push(Change { time: Time::from_us(time), link: 3, what });
+        }
+        let routes = Routes::new(&network).unwrap();
+        assert_eq!(routes.slowest_round_trip(1000), Time::from_ns(2 * 9_480));
         assert_eq!(routes.largest_round_trip(1000, 100), expected);
     }
 

@@ -192,6 +192,16 @@ impl Timeline {
         })
     }
 
+    /// A port with the smallest rate and the largest delay that its link ever has.
+    pub fn slowest(&self, node: NodeId, port: PortId, out: Out) -> Out {
+        let changed = self.of(node, port).into_iter().flat_map(LinkTimeline::states);
+        changed.fold(out, |out, (_, state)| Out {
+            rate: out.rate.min(state.rate),
+            delay: out.delay.max(state.delay),
+            ..out
+        })
+    }
+
     /// All rates that links change to.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
         self.links.values().flat_map(LinkTimeline::states).map(|(_, state)| state.rate)

@@ -5,7 +5,7 @@ use incast_net::describe::network::{NodeId, PortId};
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::path::Paths;
 use incast_net::routing::route::{Address, Routes};
-use incast_units::{Bytes, Rate};
+use incast_units::{Bytes, Rate, Time};
 
 use super::circuits::Circuits;
 
@@ -39,6 +39,11 @@ impl Fabric {
         rates.dedup();
         let paths = Paths::new(&simulation.switch, &simulation.flows);
         Ok(Self { routes, paths, circuits, rates, largest_packet })
+    }
+
+    /// The longest time that a packet and its answer take between any two hosts, without queues.
+    pub(crate) fn crosses_in(&self) -> Time {
+        self.routes.slowest_round_trip(self.largest_packet.get())
     }
 
     /// The place of a rate in the table of rates.

@@ -111,14 +111,16 @@ fn prepare(simulation: &Simulation) -> Result<Facts<'_>, Invalid> {
 }
 
 /// Returns when a run ends at the latest. It has not stalled while a timer is to expire that no loss has followed yet, or a
-/// watchdog of PFC, which ends all deadlocks.
+/// watchdog of PFC, which ends all deadlocks, nor while a packet and its answer cross the slowest links.
 fn limits(simulation: &Simulation, facts: &Facts) -> Limits {
     let pauses = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     let settles_in = deadlock::settles_in(facts.fabric(), &simulation.switch);
     let watchdog = simulation.switch.watchdog();
     let acts_in = watchdog.map_or(Time::ZERO, |watchdog| watchdog.detect.times(2) + watchdog.restoration());
     let pauses = pauses && watchdog.is_none();
-    let patience = simulation.stall_after.max(simulation.transport.patience());
+    // An answer may let another packet go that was sent for nothing.
+    let crosses_in = facts.fabric().crosses_in().times(2);
+    let patience = simulation.stall_after.max(simulation.transport.patience()).max(crosses_in);
     Limits {
         until: simulation.until.min(HORIZON).ps(),
         stall_after: (patience + acts_in).ps(),

@@ -15,6 +15,12 @@ pub(crate) enum Operation {
     ReduceScatter,
     /// Broadcast.
     Broadcast,
+    /// Reduce.
+    Reduce,
+    /// Gather.
+    Gather,
+    /// Scatter.
+    Scatter,
     /// All-to-all.
     AllToAll,
 }
@@ -25,6 +31,9 @@ impl Named for Operation {
         (Self::AllGather, "all-gather", "every rank has the blocks of all, put together"),
         (Self::ReduceScatter, "reduce-scatter", "every rank has its block of the sum of the data of all"),
         (Self::Broadcast, "broadcast", "every rank has the data of the root"),
+        (Self::Reduce, "reduce", "the root has the sum of the data of all"),
+        (Self::Gather, "gather", "the root has the blocks of all, put together"),
+        (Self::Scatter, "scatter", "every rank has its block of the data of the root"),
         (Self::AllToAll, "all-to-all", "every rank has a block of its own from each other rank"),
     ];
 }
@@ -73,16 +82,26 @@ impl Operation {
         match self {
             Self::AllReduce | Self::Broadcast => &[Ring, Tree, HalvingDoubling, Direct, Hierarchical],
             Self::AllGather | Self::ReduceScatter => &[Ring, HalvingDoubling, Direct, Hierarchical],
+            Self::Reduce => &[Ring, Tree, Direct, Hierarchical],
             Self::AllToAll => &[Direct, Hierarchical],
+            Self::Gather | Self::Scatter => &[Direct],
         }
     }
 
-    /// Returns the bytes that each of n ranks sends at least, for data of this size: what the bus bandwidth counts.
+    /// Whether it has a root.
+    pub(super) const fn has_root(self) -> bool {
+        matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
+    }
+
+    /// Returns the bytes that each of n ranks, or the root, sends or receives at least, for data of this size: what the bus
+    /// bandwidth counts.
     pub(super) fn moved(self, size: u128, ranks: u128) -> u128 {
         match self {
             Self::AllReduce => 2 * size * (ranks - 1) / ranks,
-            Self::AllGather | Self::ReduceScatter | Self::AllToAll => size * (ranks - 1) / ranks,
-            Self::Broadcast => size,
+            Self::AllGather | Self::ReduceScatter | Self::AllToAll | Self::Gather | Self::Scatter => {
+                size * (ranks - 1) / ranks
+            }
+            Self::Broadcast | Self::Reduce => size,
         }
     }
 }
@@ -97,7 +116,7 @@ impl Algorithm {
     pub(super) const fn is_pipelined(self, operation: Operation) -> bool {
         match self {
             Self::Tree => true,
-            Self::Ring | Self::Hierarchical => matches!(operation, Operation::Broadcast),
+            Self::Ring | Self::Hierarchical => matches!(operation, Operation::Broadcast | Operation::Reduce),
             Self::HalvingDoubling | Self::Direct => false,
         }
     }

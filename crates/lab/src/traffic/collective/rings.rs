@@ -95,10 +95,15 @@ fn all_gather(made: &mut Schedule, rings: &[Ring]) {
 pub(super) fn direct(made: &mut Schedule, operation: Operation, shape: Shape) {
     let n = shape.ranks;
     let others = |rank: u32| (1..n).map(move |distance| (rank + distance) % n);
-    if operation == Operation::Broadcast {
-        others(shape.root).for_each(|to| {
-            made.send([shape.root, to], Part::block(0), false, Vec::new());
-        });
+    if operation.has_root() {
+        for other in others(shape.root) {
+            let (ends, block) = match operation {
+                Operation::Gather => ([other, shape.root], other),
+                Operation::Scatter => ([shape.root, other], other),
+                _ => ([shape.root, other], 0),
+            };
+            made.send(ends, Part::block(block.into()), false, Vec::new());
+        }
         return;
     }
     if operation == Operation::AllToAll {

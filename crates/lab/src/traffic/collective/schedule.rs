@@ -49,7 +49,7 @@ pub(super) struct Shape {
     /// Number of ranks that follow each other which are close to each other: the GPUs of a host, or an inner group. It
     /// divides the number of ranks.
     pub(super) inner: u32,
-    /// The root of a broadcast.
+    /// The root of an operation that has one.
     pub(super) root: u32,
     /// Number of pieces that trees and chains pass on one after the other, for each tree.
     pub(super) pieces: u32,
@@ -67,6 +67,31 @@ impl Schedule {
     /// Makes one without messages.
     pub(super) fn of(ranks: u32) -> Self {
         Self { messages: Vec::new(), held: vec![Vec::new(); ranks as usize] }
+    }
+
+    /// Returns the schedule of a reduction whose messages go the other way, those of each part in the reverse order: what
+    /// a rank passes on of a broadcast waits for the message that brings it; what it sends towards the root waits for all
+    /// that is added to it.
+    pub(super) fn reversed(self) -> Self {
+        let ranks = self.held.len() as u32;
+        let mut order: Vec<u32> = Vec::with_capacity(self.messages.len());
+        for run in self.messages.chunk_by(|a, b| a.part == b.part) {
+            let first = order.len() as u32;
+            order.extend((first..first + run.len() as u32).rev());
+        }
+        let mut places = vec![0; order.len()];
+        (0_u32..).zip(&order).for_each(|(place, old)| places[*old as usize] = place);
+        let mut after = vec![Vec::new(); order.len()];
+        for (place, message) in places.iter().zip(&self.messages) {
+            message.after.iter().for_each(|before| after[places[*before as usize] as usize].push(*place));
+        }
+        let mut made = Self::of(ranks);
+        for (old, mut after) in order.into_iter().zip(after) {
+            let Message { from, to, part, .. } = self.messages[old as usize];
+            after.sort_unstable();
+            made.send([to, from], part, true, after);
+        }
+        made
     }
 
     /// Adds a message, and returns its position.

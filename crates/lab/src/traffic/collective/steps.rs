@@ -6,6 +6,9 @@ use super::{halving, rings, trees};
 
 /// Makes the schedule of an operation by an algorithm that exists for it.
 pub(super) fn schedule(operation: Operation, algorithm: Algorithm, shape: Shape) -> Schedule {
+    if operation == Operation::Reduce {
+        return schedule(Operation::Broadcast, algorithm, shape).reversed();
+    }
     let mut made = Schedule::of(shape.ranks);
     match algorithm {
         Algorithm::Ring | Algorithm::Hierarchical if operation == Operation::Broadcast => {
@@ -27,10 +30,21 @@ pub(super) fn blocks(operation: Operation, algorithm: Algorithm, shape: Shape) -
     match (operation, algorithm) {
         (Operation::AllToAll, _) => ranks * ranks,
         (_, Algorithm::Tree) => 2 * u64::from(shape.pieces),
-        (Operation::Broadcast, Algorithm::Direct) => 1,
-        (Operation::Broadcast, Algorithm::Ring | Algorithm::Hierarchical) => u64::from(shape.pieces),
-        (Operation::AllReduce | Operation::Broadcast, Algorithm::HalvingDoubling) => halving::power(ranks),
-        (Operation::AllReduce | Operation::AllGather | Operation::ReduceScatter, _) => ranks,
+        (Operation::Broadcast | Operation::Reduce, Algorithm::Direct) => 1,
+        (Operation::Broadcast | Operation::Reduce, Algorithm::Ring | Algorithm::Hierarchical) => {
+            u64::from(shape.pieces)
+        }
+        (Operation::AllReduce | Operation::Broadcast | Operation::Reduce, Algorithm::HalvingDoubling) => {
+            halving::power(ranks)
+        }
+        (
+            Operation::AllReduce
+            | Operation::AllGather
+            | Operation::ReduceScatter
+            | Operation::Gather
+            | Operation::Scatter,
+            _,
+        ) => ranks,
     }
 }
 
@@ -46,7 +60,7 @@ pub(super) fn most_messages(operation: Operation, algorithm: Algorithm, shape: S
         Algorithm::Hierarchical => phases * n * (n / inner + inner - 2),
         Algorithm::HalvingDoubling if operation == Operation::Broadcast => n * u64::from(n.ilog2()) + 2 * n,
         Algorithm::HalvingDoubling => n * (phases * u64::from(n.ilog2()) + 2),
-        Algorithm::Direct if operation == Operation::Broadcast => n - 1,
+        Algorithm::Direct if operation.has_root() => n - 1,
         _ => phases * n * (n - 1),
     }
 }

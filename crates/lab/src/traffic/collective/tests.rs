@@ -18,9 +18,9 @@ fn shape(ranks: u32, inner: u32) -> Shape {
 /// Returns the data that each rank has before the operation.
 fn begin(operation: Operation, blocks: u64, Shape { ranks, root, .. }: Shape) -> Vec<Vec<Block>> {
     let has = |rank: u32, block: u64| match operation {
-        Operation::AllReduce | Operation::ReduceScatter => true,
-        Operation::AllGather => block == u64::from(rank),
-        Operation::Broadcast => rank == root,
+        Operation::AllReduce | Operation::ReduceScatter | Operation::Reduce => true,
+        Operation::AllGather | Operation::Gather => block == u64::from(rank),
+        Operation::Broadcast | Operation::Scatter => rank == root,
         Operation::AllToAll => block / u64::from(ranks) == u64::from(rank),
     };
     let of = |rank: u32| (0..blocks).map(|block| has(rank, block).then_some(1 << rank)).collect();
@@ -36,6 +36,9 @@ fn promised(operation: Operation, rank: u32, block: u64, Shape { ranks, root, ..
         Operation::ReduceScatter => (block == u64::from(rank)).then_some(all),
         Operation::AllGather => Some(1 << block),
         Operation::Broadcast => Some(1 << root),
+        Operation::Reduce => (rank == root).then_some(all),
+        Operation::Gather => (rank == root).then_some(1 << block),
+        Operation::Scatter => (block == u64::from(rank)).then_some(1 << root),
         Operation::AllToAll => (block % n == u64::from(rank)).then_some(1 << (block / n)),
     }
 }
@@ -102,11 +105,14 @@ fn follow(schedule: &Schedule, operation: Operation, blocks: u64, shape: Shape) 
     Ok(())
 }
 
-const OPERATIONS: [Operation; 5] = [
+const OPERATIONS: [Operation; 8] = [
     Operation::AllReduce,
     Operation::AllGather,
     Operation::ReduceScatter,
     Operation::Broadcast,
+    Operation::Reduce,
+    Operation::Gather,
+    Operation::Scatter,
     Operation::AllToAll,
 ];
 
@@ -121,7 +127,7 @@ fn all() -> Vec<(Operation, Algorithm, Shape)> {
                     if ranks % inner != 0 || !is_used && inner > 1 {
                         continue;
                     }
-                    let roots = if operation == Operation::Broadcast { ranks } else { 1 };
+                    let roots = if operation.has_root() { ranks } else { 1 };
                     for root in 0..roots {
                         let pieces = if algorithm.is_pipelined(operation) { 1 + ranks % 3 } else { 1 };
                         all.push((operation, algorithm, Shape { ranks, inner, root, pieces }));
@@ -254,6 +260,25 @@ fn steps_of_a_ring_by_hand() {
     assert_eq!(told[3..6], [(0, 1, 1, true, vec![2]), (1, 2, 2, true, vec![0]), (2, 0, 0, true, vec![1])]);
     assert_eq!(told[6..9], [(0, 1, 0, false, vec![5]), (1, 2, 1, false, vec![3]), (2, 0, 2, false, vec![4])]);
     assert_eq!(told[9..], [(0, 1, 2, false, vec![8]), (1, 2, 0, false, vec![6]), (2, 0, 1, false, vec![7])]);
+}
+
+/// By hand: the chain of a broadcast from rank 1 of three in two pieces is 1, 2, 0. Of a reduction to rank 1 it is 0, 2, 1:
+/// rank 2 waits for the piece of 0 and adds its own.
+#[test]
+fn a_reduction_is_a_broadcast_backwards() {
+    let shape = Shape { ranks: 3, inner: 1, root: 1, pieces: 2 };
+    let chain = schedule(Operation::Reduce, Algorithm::Ring, shape);
+    let sent: Vec<_> =
+        chain.messages.iter().map(|m| (m.from, m.to, m.part.first, m.reduces, m.after.clone())).collect();
+    assert_eq!(sent[..2], [(0, 2, 0, true, vec![]), (2, 1, 0, true, vec![0])]);
+    assert_eq!(sent[2..], [(0, 2, 1, true, vec![]), (2, 1, 1, true, vec![2])]);
+    // Of 840 B each rank but the root sends all, and the root receives all, from one rank by a chain and from both directly.
+    let of = |operation, algorithm| loads(operation, algorithm, shape);
+    assert_eq!(of(Operation::Reduce, Algorithm::Ring), (vec![840, 0, 840], vec![0, 840, 840]));
+    assert_eq!(of(Operation::Reduce, Algorithm::Direct), (vec![840, 0, 840], vec![0, 1680, 0]));
+    // Of 840 B in three blocks the root keeps its own.
+    assert_eq!(of(Operation::Gather, Algorithm::Direct), (vec![280, 0, 280], vec![0, 560, 0]));
+    assert_eq!(of(Operation::Scatter, Algorithm::Direct), (vec![0, 560, 0], vec![280, 0, 280]));
 }
 
 /// Sanders, Speck and Träff: no node is an inner one of both trees, the height is logarithmic.
