@@ -1431,6 +1431,10 @@ class Impairments(Section):
             one holds, before what the topology says. Default: [].
         host_detection: Time until hosts notice it: for their own links, and for their choice among
             several. Default: 0ps.
+        receivers: Hosts that take packets slower than their links bring them: each entry has the
+            ``hosts``, the ``rate`` at which each network card hands packets on, and its ``buffer``.
+            With PFC it pauses its switch before the buffer is full; without, it drops. Of several
+            entries that name a host the last one holds. Default: [].
         switch_detection: Time until switches notice that a link has failed or returned. Until then they
             send into a dead link, and their routes are those from before. Default: 0ps.
         timestamp_noise: Amount of the errors of time stamps: the stamp of a data packet is made this
@@ -1444,6 +1448,7 @@ class Impairments(Section):
     clock_offset: str | Time | None = None
     errors: Sequence[Mapping[str, object]] | None = None
     host_detection: str | Time | None = None
+    receivers: Sequence[Mapping[str, object]] | None = None
     switch_detection: str | Time | None = None
     timestamp_noise: str | Time | None = None
     timestamp_noise_kind: Literal["exponential", "uniform", "normal"] | None = None
@@ -1497,6 +1502,20 @@ class Run(Section):
     clock: Literal["exact", "100ppm"] | None = None
     stall_after: str | Time | None = None
     until: str | Time | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Server(Section):
+    """Links inside of hosts with several GPUs.
+
+    Attributes:
+        local_rate: Rate at which each GPU, by the number of its network card, sends to others of its
+            host, one message after the other.
+        local_delay: Time that such a message needs after it has left its GPU. Default: 0ps.
+    """
+
+    local_rate: str | Rate
+    local_delay: str | Time | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1876,6 +1895,7 @@ __all__ = [
     "Rotor",
     "Run",
     "Section",
+    "Server",
     "SimaiFile",
     "SqccDumbbell",
     "SqccStar",

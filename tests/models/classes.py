@@ -18,7 +18,7 @@ from models.links import START, Packet, Wire
 from models.plain import Host, Outcome, Receiver, network
 from models.switches import PFC_FRAME, Held, Switch
 
-WATCHDOG = 5
+WATCHDOG = 7
 """At a switch its watchdog comes after all arrivals of an instant, by port and queue."""
 
 

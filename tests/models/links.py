@@ -14,7 +14,7 @@ from models.clock import Clock
 if TYPE_CHECKING:
     from models.plain import Sender
 
-DEPARTED, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(6)
+DEPARTED, TAKEN, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(7)
 """Events at a node, in their order at one instant (engine.md, *Order of events*)."""
 
 

@@ -16,6 +16,8 @@ CASES = {
     "two switches with PFC, tiny packets": 300,
     "lossless and lossy queues": 150,
     "PFC with a watchdog": 150,
+    "slow receivers with PFC": 200,
+    "slow receivers that drop": 150,
     "bfc star": 150,
     "bfc spines": 150,
     "rotor": 150,

@@ -58,6 +58,7 @@ impl Workload {
             after,
             after_start: Vec::new(),
             start_before: Time::NEVER,
+            earliest: Time::ZERO,
             job: 0,
         });
         (self.operations.len() - 1) as u32

@@ -12,6 +12,7 @@ use incast_units::Rate;
 
 use crate::facts::Facts;
 use crate::host::Host;
+use crate::host::receiver::SlowHost;
 use crate::host::transport::Shared;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
@@ -94,6 +95,7 @@ impl Node {
     pub(crate) fn host(&mut self) -> Option<&mut Host> {
         match self {
             Self::Host(host) => Some(host),
+            Self::SlowHost(slow) => Some(slow.host()),
             _ => None,
         }
     }
@@ -101,6 +103,7 @@ impl Node {
 
 nodes! {
     Host(Host) by |id, facts, simulation, transports| Host::new(id, &facts.hosts, simulation, transports);
+    SlowHost(SlowHost) by |id, facts, simulation, transports| SlowHost::new(id, facts, simulation, transports);
     Switch(Switch) by |id, facts, simulation, _| Switch::new(id, facts.fabric(), simulation);
     BackpressureSwitch(BackpressureSwitch) by
         |id, facts, simulation, _| BackpressureSwitch::new(id, facts.fabric(), simulation);

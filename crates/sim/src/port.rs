@@ -61,6 +61,8 @@ pub(crate) struct Port {
     pub(crate) storms: u64,
     /// Packets, of those dropped, that it dropped.
     pub(crate) storm_drops: u64,
+    /// Packets dropped because the receive buffer of a host was full.
+    pub(crate) receiver_drops: u64,
     /// Largest total length of its queues.
     pub(crate) peak: u64,
     /// Packets of any kind that the link corrupted.
@@ -135,6 +137,7 @@ impl Port {
             pauses_sent: 0,
             storms: 0,
             storm_drops: 0,
+            receiver_drops: 0,
             peak: 0,
             corrupted: 0,
             is_special: false,
@@ -429,6 +432,7 @@ impl Port {
             pauses_sent: self.pauses_sent,
             storms: self.storms,
             storm_drops: self.storm_drops,
+            receiver_drops: self.receiver_drops,
         }
     }
 

@@ -1,14 +1,16 @@
 //! The ranks of the events of hosts and switches: at the same instant they come in this order, arrivals between
-//! [`CHANGE`] and [`START`].
+//! [`TAKEN`] and [`START`].
 
 use incast_engine::event::Rank;
 
 /// A day of circuits begins or ends.
-pub(crate) const CIRCUIT: Rank = before(3);
+pub(crate) const CIRCUIT: Rank = before(4);
 /// A port has sent its packet's last bit. Entity: the port.
-pub(crate) const DEPARTED: Rank = before(2);
+pub(crate) const DEPARTED: Rank = before(3);
 /// A link or the routes change. Entity: which of the node's changes.
-pub(crate) const CHANGE: Rank = before(1);
+pub(crate) const CHANGE: Rank = before(2);
+/// A slow host has taken a packet. Entity: the port at which it arrived.
+pub(crate) const TAKEN: Rank = before(1);
 /// A flow starts. Entity: the sender's index of the flow.
 pub(crate) const START: Rank = after(1);
 /// A flow stops sending new data. Entity: the sender's index of the flow.

@@ -209,6 +209,7 @@ fn job(packets: [u64; 2]) -> incast_sim::Simulation {
             after: Vec::new(),
             after_start: Vec::new(),
             start_before: Time::NEVER,
+            earliest: Time::ZERO,
             job: 0,
         })
         .to_vec();

@@ -153,6 +153,26 @@ fn a_message_never_arrives_before_the_one_before_it_whatever_is_lost() {
 }
 
 #[test]
+fn packets_that_come_after_all_messages_have_arrived_are_answered() {
+    // Two messages of a packet each. The link of the sender fails at 3.5 us, with their acknowledgements on it: they have left
+    // the switch at 3.17 and 3.26 us. The receiver keeps nothing of the connection any more. The timer expires at 30 us; the first packet that is sent again
+    // is answered with the number of all, which ends both messages.
+    for recovery in [Recovery::GoBackN, Recovery::Selective] {
+        let of = [(1_000, us(0)), (1_000, us(0))];
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(1_000_000)], messages(&of));
+        let change = |time: u64, what| Change { time: Time::from_ns(time), link: 0, what };
+        sim.network.changes = vec![change(3_500, LinkChange::Down), change(6_000, LinkChange::Up)];
+        sim.transport.recovery = recovery;
+        sim.transport.rto = us(30);
+        let (outcome, kept) = run_everywhere(&sim);
+        assert_eq!(outcome.lost, 0);
+        let ends: Vec<Time> = by_flow(&kept).iter().map(|record| record.finish).collect();
+        assert_eq!(ends, [us(34) + wire(2 * 1054 + 2 * 64); 2], "{recovery:?}");
+        assert_eq!(by_flow(&kept).iter().map(|record| record.packets).sum::<u64>(), 4);
+    }
+}
+
+#[test]
 fn flows_that_cannot_be_one_connection_are_refused() {
     let two =
         || simulation(star(3, gbps(100), us(1)), vec![window(9_000)], messages(&[(1, us(0)), (1, us(1))]));

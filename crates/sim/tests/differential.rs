@@ -28,7 +28,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Scheduler};
 use incast_sim::describe::transport::{AckEvery, AfterIdle, Kind, Recovery, Repair, Sample};
-use incast_sim::describe::work::{Operation, What};
+use incast_sim::describe::work::{BESIDE, Operation, What};
 use incast_sim::random::{draw, mix};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Rate, Time};
@@ -293,7 +293,7 @@ fn operations(flows: &[Flow], seed: u64) -> Vec<Operation> {
             continue;
         }
         let time = Time::from_ns([0, 700, 3_000][random(3) as usize]);
-        let compute = What::Compute { time, processor: random(2) as u16 };
+        let compute = What::Compute { time, processor: [0, 1, BESIDE][random(3) as usize] };
         let steps = [
             (flow.source, What::Send { flow: index }, true),
             (flow.destination, What::Receive { flow: index }, random(4) > 0),
@@ -311,7 +311,8 @@ fn operations(flows: &[Flow], seed: u64) -> Vec<Operation> {
                 }
             }
             let start_before = Time::NEVER;
-            made.push(Operation { host, what, after, after_start, start_before, job: 0 });
+            let earliest = Time::from_ns([0, 0, 0, 0, 2_000][random(5) as usize]);
+            made.push(Operation { host, what, after, after_start, start_before, earliest, job: 0 });
         }
     }
     limit_starts(&mut made, seed);

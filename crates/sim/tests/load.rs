@@ -66,6 +66,7 @@ fn operations_send_flows_that_count() {
         after: Vec::new(),
         after_start: Vec::new(),
         start_before: Time::NEVER,
+        earliest: Time::ZERO,
         job: 0,
     });
     let refused = incast_sim::run(&simulation, &mut Kept::default()).unwrap_err().to_string();

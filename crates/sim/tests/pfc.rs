@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use incast_cc::Fixed;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::impairments::Receiver;
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler};
 use incast_sim::describe::transport::AckEvery;
 use incast_sim::queue_set::QueueSet;
@@ -194,4 +195,34 @@ fn nothing_is_ever_dropped_with_the_computed_headroom() {
         pauses += outcome.ports.iter().map(|p| p.pauses_sent).sum::<u64>();
     }
     assert!(pauses > 6000, "{pauses} pauses in all");
+}
+
+/// Cases in which some hosts take packets slowly, too: their cards have the headroom and a little more.
+#[test]
+fn receivers_never_drop_with_the_computed_headroom() {
+    let (mut slow, mut pauses) = (0, 0);
+    for case in 0..60 {
+        let mut sim = adversarial(case);
+        let Simulation { network, switch, transport, .. } = &sim;
+        let packet = transport.payload + transport.header;
+        let packet = packet.max(transport.smallest);
+        let hosts = (0..network.hosts).filter(|host| draw(3000 + u64::from(*host), case) & 1 == 0);
+        let receiver = |host| {
+            let link = network.links[host as usize];
+            let headroom = Pfc::headroom_for(link.rate, link.delay, packet, switch.queues).get();
+            let more = draw(3100 + u64::from(host), case) % 3000;
+            let buffer = Bytes::new(headroom * u64::from(switch.queues) + packet.get() + more);
+            let part = 1 + draw(3200 + u64::from(host), case) % 20;
+            Receiver { host, rate: link.rate.times_ratio(1, part), buffer }
+        };
+        sim.impairments.receivers = hosts.map(receiver).collect();
+        sim.stall_after = Time::from_s(20);
+        let (outcome, _) = if case < 10 { run_everywhere(&sim) } else { run(&sim) };
+        assert_eq!((outcome.dropped, &outcome.end), (0, &End::Finished), "case {case}");
+        let cards = outcome.ports.iter().filter(|port| port.node < sim.network.hosts);
+        let sent: u64 = cards.map(|port| port.pauses_sent).sum();
+        slow += u64::from(sent > 0);
+        pauses += sent;
+    }
+    assert!(slow > 30 && pauses > 1000, "{slow} cases, {pauses} pauses");
 }

@@ -26,6 +26,7 @@ fn operation(host: u32, what: What, after: &[u32]) -> Operation {
         after: after.to_vec(),
         after_start: Vec::new(),
         start_before: Time::NEVER,
+        earliest: Time::ZERO,
         job: 0,
     }
 }

@@ -132,6 +132,7 @@ class Scenario:
         cc: object = None,
         change: object = None,
         impairments: object = None,
+        server: object = None,
         switch: object = None,
         transport: object = None,
         balancing: object = None,
@@ -161,8 +162,9 @@ class Scenario:
                 mapping with its parameters. None if every block has its own.
             change: Changes of links during the run: one block (:class:`~incast.sections.Change`), or
                 several.
-            impairments: Departures from the ideal: noise of time stamps, clocks, bit errors, failures noticed
-                late.
+            impairments: Departures from the ideal: noise of time stamps, clocks, bit errors, hosts that take
+                packets slowly, failures noticed late.
+            server: Links inside of hosts with several GPUs.
             switch: Behaviour of every switch.
             transport: Behaviour of every host.
             balancing: How the packets of a flow are spread over equal paths.
@@ -182,6 +184,7 @@ class Scenario:
             "topology": topology,
             "change": None if change is None else _blocks(change),
             "impairments": impairments,
+            "server": server,
             "switch": switch,
             "transport": transport,
             "balancing": balancing,

@@ -178,9 +178,10 @@ impl Hash {
             peak_queue,
             paused,
             pauses_sent,
-            // No testbed has a watchdog of PFC.
+            // No testbed has a watchdog of PFC, nor a host that is slow on purpose.
             storms: _,
             storm_drops: _,
+            receiver_drops: _,
         } = *totals;
         self.add(&[u64::from(node), u64::from(port), transmitted.get(), packets, drops]);
         self.add(&[dropped.get(), marked, trimmed, corrupted, peak_queue.get(), paused.ps(), pauses_sent]);

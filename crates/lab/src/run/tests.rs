@@ -401,12 +401,12 @@ fn columns_that_an_older_result_has_not() {
     let before = ports.schema.column_with_name("trimmed_packets").unwrap().0;
     // Columns that came later follow it.
     let batch = whole(&ports).project(&(0..before).collect::<Vec<_>>()).unwrap();
-    assert_eq!(batch.num_columns() + 4, ports.schema.fields().len());
+    assert_eq!(batch.num_columns() + 5, ports.schema.fields().len());
     let table = Table { schema: batch.schema(), batches: vec![batch] };
     fs::write(scratch.0.join("ports.parquet"), table.to_parquet().unwrap()).unwrap();
     let folder = ResultFolder::open(&scratch.0).unwrap();
     assert_eq!(whole(&folder.table(TableName::PortSeries).unwrap()), rows);
-    // Nothing was trimmed or corrupted, and no watchdog acted, then as now.
+    // Nothing was trimmed or corrupted, no watchdog acted and no host dropped, then as now.
     assert_eq!(whole(&folder.table(TableName::Ports).unwrap()), whole(&ports));
     // Other tables have no such column.
     assert!(folder.table(TableName::Flows).unwrap().schema.column_with_name("samples").is_none());

@@ -67,7 +67,7 @@ impl Scenario {
         let mut network = change::network(&root.change, &scope, fabric, &mut reading);
         network.clock = clock;
         let (impairments, detection) =
-            impairments::settings(&scope.sections, root.impairments.as_ref(), fabric, &mut reading);
+            impairments::settings(&scope, root.impairments.as_ref(), fabric, &mut reading);
         network.detection = detection;
         let simulation = Simulation {
             network,
@@ -108,6 +108,7 @@ impl Scenario {
             world: &world,
             until: self.root.run.until,
             quickest: change::quickest(&self.root.change),
+            local: self.root.sections().local,
         };
         let mut flows: Vec<(bool, Flow)> = Vec::new();
         let mut connected = 0;

@@ -39,7 +39,8 @@ section! {
     /// With `experts` it sends to one of them only, drawn at random. A host begins the next pass when its flows of
     /// this one are acknowledged and those to it have arrived, with `barrier` when this holds for all hosts, and
     /// then has computed. Where hosts have several network cards, each has as many GPUs, and these are who sends, each
-    /// by its own card; the GPUs of a host exchange their data at no cost.
+    /// by its own card; the GPUs of a host exchange their data by the links of
+    /// `[server]`, or at no cost.
     pub(crate) struct AllToAll {
         /// The hosts that take part.
         hosts: Hosts = Hosts::all(),
@@ -168,7 +169,7 @@ impl AllToAll {
 
     pub(super) fn make(&self, setting: &Setting<'_>, seed: u64, name: &str) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
-        let mut made = Made::default();
+        let mut made = Made { local: setting.local, ..Made::default() };
         for (number, group) in plan.groups.iter().enumerate() {
             let job = made.job(job_name(plan.groups.len(), number));
             let members = plan.layout.members(group);
@@ -193,9 +194,12 @@ impl AllToAll {
                     for to in to {
                         let ends = [members[place], members[to]];
                         if ends[0].host == ends[1].host {
-                            // It is there as soon as it is sent.
-                            let sends = before[place].clone();
-                            done[to].extend(sends);
+                            let of = (job, members[place]);
+                            let there = made.inside(of, plan.size, before[place].clone(), self.start);
+                            if made.local.is_some() {
+                                done[place].extend(&there);
+                            }
+                            done[to].extend(there);
                             continue;
                         }
                         let nth = sent.len();

@@ -36,7 +36,8 @@ section! {
     ///
     /// A rank sends a message when it has received what the message is made of. It begins the next pass when it has
     /// received all messages of this one to it, its own are acknowledged, and it has then computed. Where hosts have
-    /// several network cards, each has as many GPUs, which are the ranks and exchange data within a host at no cost.
+    /// several network cards, each has as many GPUs, which are the ranks and exchange data within a host by the
+    /// links of `[server]`, or at no cost.
     pub(crate) struct Collective {
         /// Operation.
         operation: Operation,
@@ -318,7 +319,7 @@ impl Collective {
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
-        let mut made = Made::default();
+        let mut made = Made { local: setting.local, ..Made::default() };
         for (number, group) in plan.groups.iter().enumerate() {
             let job = made.job(job_name(plan.groups.len(), number));
             made.measure(job, self.volume(plan.shapes[number]));
@@ -330,7 +331,7 @@ impl Collective {
                 for channel in 0..plan.channels {
                     let sizes = self.sizes(plan.shapes[number], plan.channels, channel);
                     let ends = |ranks| plan.ends(&members, ranks, channel);
-                    let messages = (plan.schedule(number), &sizes);
+                    let messages = (plan.schedule(number), &sizes, members.as_slice());
                     pass::pass(&mut made, (job, self.start), messages, ends, &before, &mut done);
                 }
                 if pass == self.passes {

@@ -45,7 +45,7 @@ use connections::Connections;
 use placed::Placed;
 use work::Made;
 
-pub(crate) use setting::{Draft, Faults, Offered, Reach, Setting};
+pub(crate) use setting::{Draft, Faults, Local, Offered, Reach, Setting};
 use setting::{MAX_GAP, both, mean_gap, only_host, pairs, too_many};
 
 kinds! {
@@ -206,6 +206,18 @@ impl Pattern {
             Self::FileRequests(pattern) => u64::from(pattern.responders),
             _ => 1,
         }
+    }
+
+    /// Whether it may have messages between ranks of one host.
+    pub(crate) fn has_local_messages(&self) -> bool {
+        matches!(
+            self,
+            Self::GoalFile(_)
+                | Self::ChakraTrace(_)
+                | Self::SimAiFile(_)
+                | Self::AllToAll(_)
+                | Self::Collective(_)
+        )
     }
 
     /// Its offered load, if it is a process with a rate and has no errors.

@@ -2,23 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use incast_sim::describe::work::What;
+use incast_sim::describe::work::{BESIDE, What};
 use incast_units::Time;
 
 use super::hosts::{End, Hosts};
 use super::ranks::Ranks;
 use super::work::Made;
-use super::{Draft, Faults, Reach, Setting};
+use super::{Draft, Faults, Local, Reach, Setting};
 use crate::problem::fault;
 use crate::workload::{Message, Workload};
-
-/// The processor of what takes no time: sends and receives within a host.
-const INSIDE: u16 = u16::MAX;
 
 /// A workload and the place of each rank.
 pub(super) struct Placed {
     work: Workload,
     ends: Vec<End>,
+    local: Option<Local>,
 }
 
 impl Placed {
@@ -99,7 +97,7 @@ impl Placed {
                 format!("{names} {} {what} for the {ranks} ranks of the file; each needs {each}", ends.len());
             return Err(vec![fault(key, message)]);
         }
-        Ok(Self { work, ends })
+        Ok(Self { work, ends, local: None })
     }
 
     /// Refuses messages between cards that have no path between them.
@@ -109,7 +107,7 @@ impl Placed {
             pairs.iter().filter(|[a, b]| a.host != b.host).find_map(|ends| setting.world.apart(*ends));
         match apart {
             Some(problem) => Err(vec![fault(key, problem)]),
-            None => Ok(self),
+            None => Ok(Self { local: setting.local, ..self }),
         }
     }
 
@@ -149,8 +147,8 @@ impl Placed {
         Made { flows, operations: work.operations, jobs, ..Made::default() }
     }
 
-    /// Gives the operations of each rank to its host. A send and a receive within a host take no time there, and the
-    /// receive waits for the send. The processors of ranks that share a host are different ones.
+    /// Gives the operations of each rank to its host. A send and a receive within a host take the time of the links there,
+    /// or none, and the receive waits for the send. The processors of ranks that share a host are different ones.
     fn place_operations(&mut self, numbers: &[Option<u32>]) {
         let mut on_host: BTreeMap<u32, u32> = BTreeMap::new();
         self.ends.iter().for_each(|end| *on_host.entry(end.host).or_default() += 1);
@@ -162,7 +160,8 @@ impl Placed {
                 senders.insert(flow, index);
             }
         }
-        let inside = What::Compute { time: Time::ZERO, processor: INSIDE };
+        let inside = |time| What::Compute { time, processor: BESIDE };
+        let ends = self.ends.clone();
         for operation in &mut self.work.operations {
             let rank = operation.host;
             operation.host = self.ends[rank as usize].host;
@@ -177,13 +176,21 @@ impl Placed {
                 What::Compute { .. } => {}
                 What::Send { flow } => match numbers[*flow as usize] {
                     Some(number) => *flow = number,
-                    None => operation.what = inside,
+                    None => {
+                        let message = &self.work.flows[*flow as usize];
+                        let processor = Local::processor(ends[rank as usize].card);
+                        operation.earliest = message.start;
+                        operation.what = self.local.map_or(inside(Time::ZERO), |local| What::Compute {
+                            time: local.rate.time_for(message.size),
+                            processor,
+                        });
+                    }
                 },
                 What::Receive { flow } => match numbers[*flow as usize] {
                     Some(number) => *flow = number,
                     None => {
                         operation.after.extend(senders.get(flow));
-                        operation.what = inside;
+                        operation.what = inside(self.local.map_or(Time::ZERO, |local| local.delay));
                     }
                 },
             }

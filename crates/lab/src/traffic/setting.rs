@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use incast_sim::describe::network::PortId;
+use incast_sim::describe::work::BESIDE;
 use incast_units::{Bytes, Rate, Time};
 
 use super::hosts::{End, Hosts, World};
@@ -98,6 +99,24 @@ pub(crate) struct Setting<'a> {
     pub(crate) until: Option<Time>,
     /// The highest rate and the shortest delay that a link is changed to.
     pub(crate) quickest: (Rate, Time),
+    /// The links inside of hosts; `None`: data that stays within a host takes no time.
+    pub(crate) local: Option<Local>,
+}
+
+/// The links inside of hosts, one out of each GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Local {
+    /// The rate at which a GPU sends, one message after the other.
+    pub(crate) rate: Rate,
+    /// The time that a message needs after it has left.
+    pub(crate) delay: Time,
+}
+
+impl Local {
+    /// Returns the processor whose computations are the messages that a card's GPU sends within its host.
+    pub(super) fn processor(card: Option<PortId>) -> u16 {
+        BESIDE - 1 - card.unwrap_or(0)
+    }
 }
 
 impl Setting<'_> {

@@ -24,7 +24,7 @@ section! {
     /// The computations and collectives of a workload of SimAI, which AICB writes: layer by layer, forward and backward.
     ///
     /// GPU i is host i; where hosts have several network cards it is card i of them, host by host, and GPUs exchange data
-    /// within a host at no cost. Groups are formed as SimAI forms them. Collectives are rings, all-to-alls direct, as by
+    /// within a host by the links of `[server]`, or at no cost. Groups are formed as SimAI forms them. Collectives are rings, all-to-alls direct, as by
     /// the traffic `collective`.
     pub(crate) struct SimAiFile {
         /// The file.
@@ -211,7 +211,7 @@ impl SimAiFile {
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Made, Faults> {
         let plan = self.plan(setting)?;
         let layers = &self.file.content().layers;
-        let mut made = Made::default();
+        let mut made = Made { local: setting.local, ..Made::default() };
         let mut progress = Progress { job: made.job(""), ready: vec![Vec::new(); plan.ends.len()] };
         // For each layer and GPU, the operations after which it has the weights.
         let mut renewed = vec![Vec::new(); layers.len()];
@@ -266,7 +266,7 @@ impl SimAiFile {
                 let of_kind = exchange.group as u32;
                 let ends = |pair| -> Ends { team.ends(operation, channel, pair).map(|ends| (ends, of_kind)) };
                 let bytes = share(exchange.size, channels, channel);
-                collective.pass(made, (progress.job, bytes), ends, &before, &mut done);
+                collective.pass(made, (progress.job, bytes, &team.ends), ends, &before, &mut done);
             }
             for (gpu, mut done) in team.gpus.iter().zip(done) {
                 done.sort_unstable();

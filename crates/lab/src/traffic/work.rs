@@ -4,11 +4,12 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use incast_sim::describe::flow::Flow;
-use incast_sim::describe::work::{Operation, What};
+use incast_sim::describe::work::{BESIDE, Operation, What};
 use incast_units::{Bytes, Time};
 
 use super::Draft;
 use super::hosts::End;
+use super::setting::Local;
 use crate::load::Window;
 pub(crate) use crate::results::jobs::Volume;
 
@@ -26,6 +27,8 @@ pub(crate) struct Made {
     pub(crate) counted: Option<Range<Time>>,
     /// Of a block with a load: the window in which it is measured.
     pub(crate) window: Option<Window>,
+    /// The links inside of hosts; `None`: messages within a host take no time.
+    pub(crate) local: Option<Local>,
 }
 
 /// The two operations of a flow.
@@ -95,6 +98,25 @@ impl Made {
         self.operation(job, host, What::Compute { time, processor }, after)
     }
 
+    /// Adds a message within a host, as the computations that take its time: on its way out of its GPU, and after that.
+    /// Returns what its receiver waits for: what its sender waits for, if it takes no time.
+    pub(crate) fn inside(
+        &mut self,
+        (job, from): (u16, End),
+        size: Bytes,
+        after: Vec<u32>,
+        start: Time,
+    ) -> Vec<u32> {
+        let Some(local) = self.local else { return after };
+        let processor = Local::processor(from.card);
+        let leaves = self.compute(job, from.host, local.rate.time_for(size), processor, after);
+        self.operations[leaves as usize].earliest = start;
+        if local.delay == Time::ZERO {
+            return vec![leaves];
+        }
+        vec![self.compute(job, from.host, local.delay, BESIDE, vec![leaves])]
+    }
+
     /// Makes an operation depend on the end of others of its host.
     pub(crate) fn wait(&mut self, operation: u32, after: &[u32]) {
         if let Some(operation) = self.operations.get_mut(operation as usize) {
@@ -109,6 +131,7 @@ impl Made {
             after,
             after_start: Vec::new(),
             start_before: Time::NEVER,
+            earliest: Time::ZERO,
             job,
         });
         self.operations.len() as u32 - 1
@@ -141,6 +164,7 @@ pub(crate) fn moved(operation: Operation, [flows, operations, jobs]: [usize; 3])
         after: shift(operation.after),
         after_start: shift(operation.after_start),
         start_before: operation.start_before,
+        earliest: operation.earliest,
         job: operation.job.wrapping_add(jobs as u16),
     }
 }

@@ -67,6 +67,7 @@ fn operation(host: u32, what: What, after: &[u32], after_start: &[u32]) -> Opera
         after: after.to_vec(),
         after_start: after_start.to_vec(),
         start_before: Time::NEVER,
+        earliest: Time::ZERO,
         job: 0,
     }
 }

@@ -3,9 +3,10 @@
 
 use core::fmt;
 
-use incast_units::Time;
+use incast_units::{Bytes, Rate, Time};
 
 use super::named::named;
+use super::network::NodeId;
 
 /// A part of a whole, as an exact decimal number: in units of 10^-18, from -9.2 to 9.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +95,17 @@ pub struct LinkErrors {
     pub burst: Option<u64>,
 }
 
+/// A host that takes packets slower than its links bring them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// The host.
+    pub host: NodeId,
+    /// Rate at which each of its network cards hands packets on, one after the other.
+    pub rate: Rate,
+    /// Buffer of each card for packets that have arrived and are not handed on.
+    pub buffer: Bytes,
+}
+
 /// The departures of a simulation from the ideal; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Impairments {
@@ -110,6 +122,8 @@ pub struct Impairments {
     pub base_rtt_error: Share,
     /// Links that corrupt packets, at most one entry for each.
     pub errors: Vec<LinkErrors>,
+    /// Hosts that take packets slowly, at most one entry for each.
+    pub receivers: Vec<Receiver>,
 }
 
 impl Impairments {
@@ -118,6 +132,12 @@ impl Impairments {
     pub fn has_inexact_stamps(&self) -> bool {
         let Self { timestamp_noise, clock_offset, clock_drift, .. } = self;
         (*timestamp_noise, *clock_offset, *clock_drift) != (Time::ZERO, Time::ZERO, Share::ZERO)
+    }
+
+    /// Returns the way in which a host takes packets, if that is slow.
+    #[must_use]
+    pub fn receiver(&self, host: NodeId) -> Option<&Receiver> {
+        self.receivers.iter().find(|receiver| receiver.host == host)
     }
 }
 

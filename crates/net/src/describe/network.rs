@@ -17,6 +17,8 @@ pub type PortId = u16;
 pub enum NodeKind {
     /// Sends and receives flows, never forwards.
     Host,
+    /// A host that takes packets slower than its links bring them.
+    SlowHost,
     /// Stores and forwards packets.
     Switch,
     /// A switch with backpressure flow control.
@@ -38,7 +40,8 @@ impl NodeKind {
     #[must_use]
     pub const fn stores(self) -> bool {
         match self {
-            Self::Host | Self::Switch | Self::BackpressureSwitch | Self::WatchedSwitch | Self::Tor => true,
+            Self::Host | Self::SlowHost => true,
+            Self::Switch | Self::BackpressureSwitch | Self::WatchedSwitch | Self::Tor => true,
             Self::OpticalSwitch => false,
             #[cfg(feature = "examples")]
             Self::Repeater => false,

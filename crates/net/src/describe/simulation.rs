@@ -50,11 +50,14 @@ impl Simulation {
     }
 
     /// Returns the kind of a node; with [`switch::Switch::bfc`] every switch is one with backpressure flow
-    /// control, with a watchdog of PFC one that has it.
+    /// control, with a watchdog of PFC one that has it, and hosts of [`impairments::Impairments::receivers`] are slow.
     pub fn kind(&self, node: network::NodeId) -> network::NodeKind {
         match self.network.kind(node) {
             network::NodeKind::Switch if self.switch.bfc.is_some() => network::NodeKind::BackpressureSwitch,
             network::NodeKind::Switch if self.switch.watchdog().is_some() => network::NodeKind::WatchedSwitch,
+            network::NodeKind::Host if self.impairments.receiver(node).is_some() => {
+                network::NodeKind::SlowHost
+            }
             kind => kind,
         }
     }

@@ -20,6 +20,8 @@ pub struct Operation {
     /// out counts neither as ended nor as missing at the end of the run. [`Time::NEVER`] for no such limit. A flow
     /// that may be left out is received by no operation.
     pub start_before: Time,
+    /// It starts at this time at the earliest, whatever it depends on. A send starts no earlier than its flow either.
+    pub earliest: Time,
     /// The job, an index for the caller; results are given per job.
     pub job: u16,
 }
@@ -40,7 +42,7 @@ pub enum What {
         flow: u32,
     },
     /// Computes for this long on one of the host's processors: operations of one processor run one after
-    /// the other, in the order in which they became ready (ties by index).
+    /// the other, in the order in which they became ready (ties by index); operations of [`BESIDE`] beside each other.
     Compute {
         /// Duration.
         time: Time,
@@ -48,3 +50,6 @@ pub enum What {
         processor: u16,
     },
 }
+
+/// A processor of which there are as many as there are operations: none waits for another.
+pub const BESIDE: u16 = u16::MAX;

@@ -37,6 +37,8 @@ pub struct PortTotals {
     pub storms: u64,
     /// Packets, of those dropped, that it dropped.
     pub storm_drops: u64,
+    /// Packets, of those dropped, that came to this port of a host and found its receive buffer full.
+    pub receiver_drops: u64,
 }
 
 impl PortTotals {
@@ -57,6 +59,7 @@ impl PortTotals {
             pauses_sent,
             storms,
             storm_drops,
+            receiver_drops,
         } = self;
         digest.add(&[at(*node, *port), transmitted.get(), *packets, *drops, dropped.get(), *marked]);
         digest.add(&[peak_queue.get(), paused.ps(), *pauses_sent]);
@@ -69,6 +72,9 @@ impl PortTotals {
         }
         if *storms > 0 {
             digest.add(&[*storms, *storm_drops]);
+        }
+        if *receiver_drops > 0 {
+            digest.add(&[*receiver_drops]);
         }
     }
 }

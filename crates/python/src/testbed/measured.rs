@@ -368,6 +368,7 @@ impl MeasuredPort {
             pauses_sent,
             storms: 0,
             storm_drops: 0,
+            receiver_drops: 0,
         }
     }
 }

@@ -359,7 +359,8 @@ fn limit(time: Time) -> Option<u64> {
 }
 
 fn planned(operation: &Operation) -> PlannedOperation {
-    let Operation { host, job: _, what, after, after_start, start_before } = operation;
+    // No testbed has servers, whose operations alone have an earliest start of their own.
+    let Operation { host, job: _, what, after, after_start, start_before, earliest: _ } = operation;
     let (kind, number, time) = match *what {
         What::Send { flow } => (SEND, flow, Time::ZERO),
         What::Receive { flow } => (RECEIVE, flow, Time::ZERO),

@@ -62,6 +62,15 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
             ));
         }
     }
+    let receivers = &simulation.impairments.receivers;
+    for (i, receiver) in receivers.iter().enumerate() {
+        if receiver.host >= network.hosts || receiver.rate == Rate::ZERO {
+            return fail(format!("node {} takes packets at {}", receiver.host, receiver.rate));
+        }
+        if receivers[..i].iter().any(|other| other.host == receiver.host) {
+            return fail(format!("host {} takes packets in two ways", receiver.host));
+        }
+    }
     let flow_control = simulation.switch.pfc.is_some() || simulation.switch.bfc.is_some();
     if network.clock == Clock::Free && (flow_control || network.circuits.is_some()) {
         return fail("nodes have clocks of their own only without PFC, BFC and circuits".into());

@@ -9,14 +9,14 @@ use incast_net::describe::algorithm::Algorithm;
 use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
 use incast_net::describe::impairments::Share;
-use incast_net::describe::network::{Out, PortId};
+use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::transport::{BaseRtt, Counting, Kind, Transport};
 use incast_net::packet::{flag, without_entropy};
 use incast_net::record::FlowRecord;
 use incast_net::routing::forwarding::Table;
 use incast_net::routing::route::{Address, Ends, Sizes, describe_path, ideal_arrival, one_way};
 use incast_net::routing::spread::{Spread, Ways};
-use incast_units::{Bytes, Time};
+use incast_units::{Bytes, Rate, Time};
 
 use super::ending::Ending;
 use super::fabric::Fabric;
@@ -101,6 +101,8 @@ pub(crate) struct FlowFacts<'a> {
     /// A sender that waits longer than this for the time of its next packet at its rate has not stalled. (ps)
     pub(crate) long_wait: u64,
     pub(crate) fabric: Fabric,
+    /// Hosts that take packets slowly, with the rate of each of their cards.
+    receivers: BTreeMap<NodeId, Rate>,
     /// Clocks and stamps of hosts; `None` if they are exact.
     pub(crate) stamps: Option<Box<Stamps>>,
     /// Set before a run begins.
@@ -162,6 +164,7 @@ impl<'a> FlowFacts<'a> {
             // Packets of a shorter distance arrive often enough by themselves.
             long_wait: simulation.stall_after.ps() / 2,
             fabric,
+            receivers: simulation.impairments.receivers.iter().map(|slow| (slow.host, slow.rate)).collect(),
             stamps: Stamps::new(simulation),
             ending: Ending::default(),
             spreads: BTreeMap::new(),
@@ -205,7 +208,23 @@ impl<'a> FlowFacts<'a> {
     pub(crate) fn path(&self, flow: u32, start: Time) -> Path {
         let (forward, back) = self.links(flow, start);
         let flow = &self.flows[flow as usize];
-        describe_path(&forward, &back, self.sizes(flow.algorithm))
+        let path = describe_path(&forward, &back, self.sizes(flow.algorithm));
+        // A card that hands packets on is no hop.
+        let cards = u32::from(self.receivers.contains_key(&flow.destination));
+        Path { hops: path.hops - cards, ..path }
+    }
+
+    /// Returns the rate at which each card of a host takes packets, if that is slow.
+    pub(crate) fn receive_rate(&self, host: NodeId) -> Option<Rate> {
+        self.receivers.get(&host).copied()
+    }
+
+    /// Adds the way from a host's card to the host, if the host is slow: as another link, without delay.
+    fn and_taken(&self, mut path: Vec<Out>, host: NodeId) -> Vec<Out> {
+        if let (Some(rate), Some(last)) = (self.receive_rate(host), path.last()) {
+            path.push(Out { rate, delay: Time::ZERO, ..*last });
+        }
+        path
     }
 
     /// Returns the path as the algorithm of a flow sees it.
@@ -279,7 +298,9 @@ impl<'a> FlowFacts<'a> {
         let (hash, back) = self.hashes(flow);
         let Fabric { routes, paths, .. } = &self.fabric;
         let forward = routes.path(paths, self.ends(flow, Way::Forth), hash, start);
-        (forward, routes.path(paths, self.ends(flow, Way::Back), back, start))
+        let back = routes.path(paths, self.ends(flow, Way::Back), back, start);
+        let Flow { source, destination, .. } = self.flows[flow as usize];
+        (self.and_taken(forward, destination), self.and_taken(back, source))
     }
 
     /// Returns the record of a flow that has only started: nothing sent, no completion time.
@@ -331,7 +352,8 @@ impl<'a> FlowFacts<'a> {
             _ if !self.transport.kind.spreads_answers() => vec![Links::One(back)],
             Acknowledgements::OnePath if described.balancing.has_entropies() => {
                 let hash = without_entropy(self.hashes(flow).1);
-                vec![Links::One(self.fabric.routes.path(&self.fabric.paths, ends_back, hash, start))]
+                let path = self.fabric.routes.path(&self.fabric.paths, ends_back, hash, start);
+                vec![Links::One(self.and_taken(path, described.source))]
             }
             Acknowledgements::OnePath => vec![Links::One(back)],
             Acknowledgements::Balanced => {

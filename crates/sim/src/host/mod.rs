@@ -2,6 +2,7 @@
 
 pub(crate) mod nic;
 pub(crate) mod program;
+pub(crate) mod receiver;
 pub(crate) mod transport;
 pub(crate) mod work;
 
@@ -86,6 +87,9 @@ impl Host {
     fn send_next<E: Effects>(&mut self, now: u64, port: usize, facts: &HostFacts, effects: &mut E) {
         let Self { node, table, nics, transport, work, .. } = self;
         let (host, table) = (*node, table.as_deref());
+        if nics[port].has_frames() {
+            return nics[port].send_frame(now, effects);
+        }
         if nics[port].has_replies() {
             let mut int = IntRecords::default();
             if let Some(mut packet) = nics[port].next_reply(&mut int) {

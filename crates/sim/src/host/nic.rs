@@ -5,6 +5,8 @@
 //! appended when the last bit has left, behind those that became ready before that. A queue that the switch
 //! has paused keeps its position and costs nothing.
 //!
+//! A host that takes packets slowly pauses the switch, by frames that are sent before everything else.
+//!
 //! With backpressure flow control the switch pauses single sources. They keep their positions too, and replies are
 //! never paused.
 
@@ -18,6 +20,7 @@ use incast_net::pause_map::PauseMap;
 
 use crate::packet_queue::PacketQueue;
 use crate::port::Port;
+use crate::switch::pauses::PauseFrames;
 
 /// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;
@@ -46,6 +49,8 @@ pub(crate) struct Nic {
     leaving: Source,
     /// With backpressure flow control: the paused sources, by the number that a map has for them.
     paused_sources: Option<Box<PauseMap>>,
+    /// PFC frames of a host that takes packets slowly, which wait for the wire; nothing before the first.
+    frames: Option<Box<PauseFrames>>,
 }
 
 impl Nic {
@@ -60,6 +65,7 @@ impl Nic {
             turn: 0,
             leaving: NONE,
             paused_sources: backpressure.then(Box::default),
+            frames: None,
         }
     }
 
@@ -118,7 +124,8 @@ impl Nic {
         let length = self.replies_length + u64::from(packet.size);
         self.wire.peak = self.wire.peak.max(length);
         let queue = usize::from(packet.queue).min(self.replies.len() - 1);
-        if self.replies_length == 0 && !self.wire.is_busy(now) && !self.wire.is_paused(queue as u8) {
+        let is_first = self.replies_length == 0 && !self.has_frames();
+        if is_first && !self.wire.is_busy(now) && !self.wire.is_paused(queue as u8) {
             self.send(now, None, packet, int, effects);
             return;
         }
@@ -165,7 +172,33 @@ impl Nic {
     /// Whether anything waits for the port.
     #[inline]
     pub(crate) fn has_waiting(&self) -> bool {
-        self.replies_length > 0 || self.ready_count > 0
+        self.replies_length > 0 || self.ready_count > 0 || self.has_frames()
+    }
+
+    /// Whether a PFC frame waits.
+    #[inline]
+    pub(crate) fn has_frames(&self) -> bool {
+        self.frames.as_ref().is_some_and(|frames| !frames.is_empty())
+    }
+
+    /// The far end must pause or resume `queue`: a frame waits for the port.
+    pub(crate) fn ask(&mut self, now: u64, queue: u8, pause: bool) {
+        self.frames.get_or_insert_default().ask(now, queue, pause);
+    }
+
+    /// The link has returned, whose far end has forgotten all pauses.
+    pub(crate) fn renew_pauses(&mut self) {
+        if let Some(frames) = &mut self.frames {
+            frames.renew();
+        }
+    }
+
+    /// Begins to send the first PFC frame on the idle port.
+    pub(crate) fn send_frame(&mut self, now: u64, effects: &mut impl Effects) {
+        self.leaving = NONE;
+        if let Some(frames) = &mut self.frames {
+            frames.send(now, self.index, &mut self.wire, effects);
+        }
     }
 
     /// Whether a packet of this source is being sent.

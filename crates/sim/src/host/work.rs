@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::NodeId;
-use incast_net::describe::work::What;
+use incast_net::describe::work::{BESIDE, What};
 use incast_net::record::OperationRecord;
 use incast_units::Time;
 
@@ -162,6 +162,10 @@ impl Work {
                         self.due.push(Reverse((now, place)));
                     }
                 }
+                What::Compute { time, processor: BESIDE } => {
+                    self.start(now, place, facts, effects);
+                    self.expect(now, now.saturating_add(time.ps()), place, effects);
+                }
                 What::Compute { processor, .. } => {
                     self.processors.entry(processor).or_default().queue.push(Reverse((now, place)));
                     self.serve(now, processor, facts, effects);
@@ -249,7 +253,9 @@ impl Work {
             let next = self.after.of(place)[index];
             self.release(now, next, facts, effects);
         }
-        if let What::Compute { processor, .. } = what {
+        if let What::Compute { processor, .. } = what
+            && processor != BESIDE
+        {
             self.processors.entry(processor).or_default().is_busy = false;
             self.serve(now, processor, facts, effects);
         }
@@ -282,10 +288,12 @@ impl Work {
 
     /// Returns the earliest time at which an operation may start, whatever it depends on. (ps)
     fn earliest(&self, place: u32, facts: &WorkFacts) -> u64 {
-        match self.operations[place as usize].what {
-            What::Send { flow } => facts.start(flow).ps(),
-            What::Receive { .. } | What::Compute { .. } => 0,
-        }
+        let Local { operation, what, .. } = self.operations[place as usize];
+        let own = match what {
+            What::Send { flow } => facts.start(flow),
+            What::Receive { .. } | What::Compute { .. } => Time::ZERO,
+        };
+        own.max(facts.operations[operation as usize].earliest).ps()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::PortId;
-use incast_net::describe::work::What;
+use incast_net::describe::work::{BESIDE, What};
 use incast_units::{Bytes, Rate, Time};
 
 use crate::facts::Facts;
@@ -70,13 +70,20 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
     let mut computing: Vec<BTreeMap<(u32, u16), Time>> = vec![BTreeMap::new(); jobs];
     let mut idle: BTreeMap<u32, Idle> = BTreeMap::new();
     let mut busy: Vec<BTreeMap<Links, Busy>> = (0..jobs).map(|_| BTreeMap::new()).collect();
-    // The rate of all links of a host, or of the link of one of its cards.
-    let rate = |host: u32, card: Option<PortId>| match card {
-        None => rates[host as usize],
-        Some(card) => facts.fabric().routes.ports[host as usize][usize::from(card)].rate,
+    // The rate of all links of a host, or of the link of one of its cards; on side 1 that at which a slow host takes packets
+    // from them.
+    let rate = |(host, side, card): Links| {
+        let ports = &facts.fabric().routes.ports[host as usize];
+        match (facts.flows().receive_rate(host).filter(|_| side == 1), card) {
+            (Some(rate), None) => rate.times_ratio(ports.len() as u64, 1),
+            (Some(rate), Some(_)) => rate,
+            (None, None) => rates[host as usize],
+            (None, Some(card)) => ports[usize::from(card)].rate,
+        }
     };
     for operation in operations {
         match operation.what {
+            What::Compute { processor: BESIDE, .. } => {}
             What::Compute { time, processor } => {
                 let sums = computing[usize::from(operation.job)].entry((operation.host, processor));
                 *sums.or_insert(Time::ZERO) += time;
@@ -96,7 +103,7 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
                         let sums =
                             sums.or_insert(Busy { bytes: Bytes::ZERO, sum: Time::ZERO, before, after });
                         sums.bytes += alone.bytes;
-                        sums.sum += rate(host, links.2).time_for(alone.bytes);
+                        sums.sum += rate(links).time_for(alone.bytes);
                         (sums.before, sums.after) = (sums.before.min(before), sums.after.min(after));
                     }
                 }
@@ -108,10 +115,11 @@ pub(super) fn bounds(simulation: &Simulation, facts: &Facts) -> Vec<Option<Time>
         .iter()
         .zip(&computing)
         .map(|(links, processors)| {
-            let links = links.iter().map(|(&(host, _, card), busy)| {
+            let links = links.iter().map(|(&of, busy)| {
+                let (host, _, card) = of;
                 // One link takes one packet after the other, each for a whole number of picoseconds.
                 let one_link = card.is_some() || facts.fabric().routes.ports[host as usize].len() == 1;
-                let takes = if one_link { busy.sum } else { rate(host, card).time_for(busy.bytes) };
+                let takes = if one_link { busy.sum } else { rate(of).time_for(busy.bytes) };
                 busy.before + takes + busy.after
             });
             links.chain(processors.values().copied()).max().unwrap_or(Time::ZERO)

@@ -121,6 +121,7 @@ mod tests {
             after: Vec::new(),
             after_start: Vec::new(),
             start_before: Time::NEVER,
+            earliest: Time::ZERO,
             job: 0,
         };
         // The job starts with its computation, at 2 us, and not with its receive.

@@ -8,7 +8,7 @@
 
 pub(crate) mod bfc;
 pub(crate) mod optical;
-mod pauses;
+pub(crate) mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
@@ -22,7 +22,7 @@ use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
-use incast_net::packet::{IntRecords, Kind, NO_INT, ONE_PATH, PFC_FRAME, Packet, flag};
+use incast_net::packet::{IntRecords, Kind, ONE_PATH, Packet, flag};
 use incast_net::queue_set::QueueSet;
 use incast_net::random::{draw, mix};
 use incast_net::routing::forwarding::Table;
@@ -467,11 +467,9 @@ impl Egress {
 
     /// Begins to send the first of the PFC frames.
     fn send_frame(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
-        let Some((queue, pause)) = self.frames.as_mut().and_then(|frames| frames.next()) else { return };
-        let kind = if pause { Kind::Pause } else { Kind::Resume };
-        let mut frame = Packet { size: PFC_FRAME, queue, ingress: u16::from(queue), ..Packet::blank(kind) };
-        self.wire.pauses_sent += u64::from(pause);
-        self.wire.send(now, index, &mut frame, &NO_INT, effects);
-        self.wait(index, effects);
+        if let Some(frames) = &mut self.frames {
+            frames.send(now, index, &mut self.wire, effects);
+            self.wait(index, effects);
+        }
     }
 }

@@ -1,11 +1,16 @@
-//! The PFC frames that are queued at a port.
+//! The PFC frames that are queued at a port, of a switch or of a host that takes packets slowly.
 //!
 //! At most one frame per queue is queued. A queued pause and a queued resume of the same queue cancel each other:
 //! the far end is already in the state that the second one would cause. So a frame waits at most for the packet
 //! that is being sent and for one frame of each other queue, which the headroom assumes
 //! ([`incast_net::describe::switch::Pfc::headroom_for`]).
 
+use incast_engine::event::Effects;
+use incast_net::describe::network::PortId;
+use incast_net::packet::{Kind, NO_INT, PFC_FRAME, Packet};
 use incast_net::queue_set::QueueSet;
+
+use crate::port::Port;
 
 /// The frames of one port, in FIFO order.
 #[derive(Debug, Default)]
@@ -51,8 +56,17 @@ impl PauseFrames {
         self.since.iter().copied()
     }
 
+    /// Begins to send the first frame on an idle port.
+    pub(crate) fn send(&mut self, now: u64, index: PortId, wire: &mut Port, effects: &mut impl Effects) {
+        let Some((queue, pause)) = self.next() else { return };
+        let kind = if pause { Kind::Pause } else { Kind::Resume };
+        let mut frame = Packet { size: PFC_FRAME, queue, ingress: u16::from(queue), ..Packet::blank(kind) };
+        wire.pauses_sent += u64::from(pause);
+        wire.send(now, index, &mut frame, &NO_INT, effects);
+    }
+
     /// Takes the first frame: its queue, and whether it is a pause.
-    pub(crate) fn next(&mut self) -> Option<(u8, bool)> {
+    fn next(&mut self) -> Option<(u8, bool)> {
         let queue = *self.waiting.first()?;
         self.waiting.remove(0);
         Some((queue, self.paused.contains(queue)))

@@ -2,9 +2,9 @@
 
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
-use incast_sim::describe::impairments::{ErrorRate, Impairments, LinkErrors, NoiseKind, Share};
-use incast_sim::describe::network::Detection;
-use incast_units::Time;
+use incast_sim::describe::impairments::{ErrorRate, Impairments, LinkErrors, NoiseKind, Receiver, Share};
+use incast_sim::describe::network::{Detection, Link};
+use incast_units::{Bytes, Rate, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -21,6 +21,8 @@ pub(crate) struct Impaired {
     drift_ppm: i64,
     percent: i64,
     detection_ns: (u64, u64),
+    /// Slow receivers: the host, tenths of Gbps, and the bytes of its buffer beside the headroom.
+    receivers: Vec<(u32, u64, u64)>,
 }
 
 impl Impaired {
@@ -34,7 +36,23 @@ impl Impaired {
             };
             errors.push(LinkErrors { link: link % links, rate, burst: burst.map(|burst| burst << 32) });
         }
+        let packet = Bytes::new(9_000);
+        let mut receivers: Vec<Receiver> = Vec::new();
+        for (host, rate, buffer) in &self.receivers {
+            let host = host % sim.network.hosts;
+            let links = sim.network.links.iter().filter(|link| [link.a.0, link.b.0].contains(&host));
+            let queues = u64::from(sim.switch.lossless().len());
+            // Links may become faster and longer.
+            let headroom = |link: &Link| {
+                sim.switch.headroom(link.rate.times_ratio(4, 1), link.delay.times(4), packet).get() * queues
+            };
+            let buffer = Bytes::new(links.map(headroom).max().unwrap_or(0) + 9_000 + buffer);
+            if receivers.iter().all(|other| other.host != host) {
+                receivers.push(Receiver { host, rate: Rate::from_mbps(rate * 100), buffer });
+            }
+        }
         sim.impairments = Impairments {
+            receivers,
             timestamp_noise: Time::from_ns(self.noise_ns),
             timestamp_noise_kind: self.kind,
             clock_offset: Time::from_ns(self.offset_ns),
@@ -50,8 +68,10 @@ impl Impaired {
         let errors = (0..256_u32, any::<bool>(), 0..40_i64, option::of(1..6_u64));
         let kind = select(NoiseKind::ALL.iter().map(|(kind, ..)| *kind).collect::<Vec<_>>());
         let detection = prop_oneof![Just((0, 0)), (0..30_000_u64, 0..30_000_u64)];
-        (vec(errors, 0..4), 0..2_000_u64, kind, 0..5_000_u64, 0..1_000_i64, -50..50_i64, detection).prop_map(
-            |(errors, noise_ns, kind, offset_ns, drift_ppm, percent, detection_ns)| Self {
+        let receivers = vec((0..256_u32, 20..1_500_u64, 0..200_000_u64), 0..3);
+        let clocks = (0..5_000_u64, 0..1_000_i64, -50..50_i64);
+        (vec(errors, 0..4), 0..2_000_u64, kind, clocks, detection, receivers).prop_map(
+            |(errors, noise_ns, kind, (offset_ns, drift_ppm, percent), detection_ns, receivers)| Self {
                 errors,
                 noise_ns,
                 kind,
@@ -59,6 +79,7 @@ impl Impaired {
                 drift_ppm,
                 percent,
                 detection_ns,
+                receivers,
             },
         )
     }

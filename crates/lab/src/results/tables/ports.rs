@@ -45,5 +45,7 @@ table! {
         storms: u64 = record.storms; earlier 0,
         /// packets, of those dropped, that this watchdog dropped
         storm_dropped_packets: Packets = Packets(record.storm_drops); earlier 0,
+        /// packets, of those dropped, that came to this port of a host and found its receive buffer full
+        receiver_dropped_packets: Packets = Packets(record.receiver_drops); earlier 0,
     }
 }

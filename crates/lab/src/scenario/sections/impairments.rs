@@ -1,12 +1,14 @@
-//! `[impairments]`: clocks that are not exact, a base RTT that is not the path's, links that corrupt packets, and
-//! failures that are noticed late.
+//! `[impairments]`: clocks that are not exact, a base RTT that is not the path's, links that corrupt packets, hosts that
+//! take packets slowly, and failures that are noticed late.
 
 use std::collections::BTreeMap;
 
 use incast_cc::{Fixed, Signals};
-use incast_sim::describe::impairments::{self as described, ErrorRate, LinkErrors, NoiseKind, Share};
-use incast_sim::describe::network::Detection;
-use incast_units::Time;
+use incast_sim::describe::impairments::{
+    self as described, ErrorRate, LinkErrors, NoiseKind, Receiver, Share,
+};
+use incast_sim::describe::network::{Detection, NodeId};
+use incast_units::{Bytes, Rate, Time};
 
 use super::change::{by_ends, named};
 use super::scope::{Effect, Idle, Scope, Sections};
@@ -17,7 +19,7 @@ use crate::grammar::setting::{Bound, Setting, Shape, wrong_type};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::{Problem, fault};
-use crate::topology::Fabric;
+use crate::topology::{Fabric, graph::expand};
 
 choice!(NoiseKind);
 
@@ -81,7 +83,7 @@ impl Setting for Share {
 
 section! {
     /// Departures from the ideal: clocks that are not exact, a base RTT that is not the path's, links that corrupt
-    /// packets, failures that are noticed late.
+    /// packets, hosts that take packets slowly, failures that are noticed late.
     pub(crate) struct Impairments {
         /// Amount of the errors of time stamps: the stamp of a data packet is made this long before it leaves, at
         /// random, so that every RTT and one-way delay seems longer.
@@ -100,6 +102,10 @@ section! {
         /// `between` (by default every link) with `number`, and the mean length of a `burst`. Of several entries that
         /// name a link the last one holds, before what the topology says.
         errors: Vec<Errors> = Vec::new(),
+        /// Hosts that take packets slower than their links bring them: each entry has the `hosts`, the `rate` at which each
+        /// network card hands packets on, and its `buffer`. With PFC it pauses its switch before the buffer is full;
+        /// without, it drops. Of several entries that name a host the last one holds.
+        receivers: Vec<Receivers> = Vec::new(),
         /// Time until switches notice that a link has failed or returned. Until then they send into a dead link, and
         /// their routes are those from before.
         switch_detection: Time = Time::ZERO,
@@ -123,6 +129,83 @@ section! {
         /// Mean number of packets that are corrupted one after another; by default errors are independent of each other.
         burst: Option<Fixed> = None; Bound::Ratio(Fixed::ONE, Fixed::whole(1_000_000)),
     }
+}
+
+section! {
+    /// Hosts that take packets slower than their links bring them.
+    pub(crate) struct Receivers {
+        /// The hosts, like `["h8", "h10-h12"]`.
+        hosts: Vec<String>,
+        /// Rate at which each network card of such a host hands packets on, of any kind, one after the other.
+        rate: Rate; Bound::Positive,
+        /// Buffer of each card for packets that have arrived and are not handed on, with PFC including the headroom.
+        buffer: Bytes; Bound::Positive,
+    }
+}
+
+impl Receivers {
+    /// Returns the hosts that it names.
+    ///
+    /// # Errors
+    /// When there is none of them.
+    fn hosts(&self, fabric: &Fabric) -> Result<Vec<NodeId>, Problem> {
+        let mut hosts = Vec::new();
+        for (i, text) in self.hosts.iter().enumerate() {
+            let key = format!("hosts.{i}");
+            for name in expand(text).map_err(|message| fault(&key, message))?.iter() {
+                let node = fabric.node(&name).map_err(|problem| fault(&key, problem))?;
+                if !fabric.network.is_host(node) {
+                    return Err(fault(&key, format!("{name} is a switch; only hosts receive")));
+                }
+                hosts.push(node);
+            }
+        }
+        Ok(hosts)
+    }
+
+    /// Returns an error if the buffer of a host is too small.
+    fn too_small(&self, host: NodeId, scope: &Scope<'_>, fabric: &Fabric) -> Option<Problem> {
+        let packet = scope.largest_packet();
+        if self.buffer < packet {
+            let message = format!("{} is less than the largest packet, {packet}", self.buffer);
+            return Some(fault("buffer", message));
+        }
+        let switch = scope.sections.switch;
+        let queues = u64::from(switch.lossless().len());
+        let headroom = |&(_, rate, delay): &_| switch.headroom(rate, delay, packet).get() * queues;
+        let headroom = Bytes::new(fabric.ports(host).iter().map(headroom).max().unwrap_or(0));
+        (self.buffer <= headroom).then(|| {
+            let name = &fabric.network.nodes[host as usize];
+            let message =
+                format!("{} leaves nothing beside the PFC headroom of {name}, {headroom}", self.buffer);
+            fault("buffer", message)
+                .with_hint("a card pauses its switch when this much is left of its buffer")
+        })
+    }
+}
+
+/// Returns the hosts that take packets slowly, one entry for each, and reports what is wrong with them.
+fn receivers(
+    blocks: &[Receivers],
+    scope: &Scope<'_>,
+    fabric: &Fabric,
+    reading: &mut Reading,
+) -> Vec<Receiver> {
+    let mut found: BTreeMap<NodeId, Receiver> = BTreeMap::new();
+    for (block, receivers) in blocks.iter().enumerate() {
+        let Receivers { rate, buffer, .. } = *receivers;
+        let hosts = receivers.hosts(fabric).and_then(|hosts| {
+            match hosts.iter().find_map(|host| receivers.too_small(*host, scope, fabric)) {
+                Some(problem) => Err(problem),
+                None => Ok(hosts),
+            }
+        });
+        match hosts {
+            Ok(hosts) => found.extend(hosts.into_iter().map(|host| (host, Receiver { host, rate, buffer }))),
+            Err(fault) => reading.fault(&format!("impairments.receivers.{block}"), fault),
+        }
+    }
+    found.into_values().collect()
 }
 
 impl Errors {
@@ -213,6 +296,7 @@ impl Effect for Impairments {
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         if let Some(fabric) = scope.fabric {
             errors(Vec::new(), &self.errors, fabric, reading);
+            receivers(&self.receivers, scope, fabric, reading);
         }
         let reads_one_way = scope.algorithms.iter().any(|cc| cc.signals().contains(Signals::ONE_WAY_DELAY));
         if self.clock_offset > Time::ZERO && !reads_one_way && !scope.algorithms.is_empty() {
@@ -226,12 +310,12 @@ impl Effect for Impairments {
 
 /// Returns what is not ideal in the simulation, and the delay until failures are noticed.
 pub(crate) fn settings(
-    sections: &Sections<'_>,
+    scope: &Scope<'_>,
     section: Option<&Impairments>,
     fabric: &Fabric,
     reading: &mut Reading,
 ) -> (described::Impairments, Detection) {
-    let own = sections.topology.errors();
+    let own = scope.sections.topology.errors();
     let Some(section) = section else {
         return (described::Impairments { errors: own, ..Default::default() }, Detection::default());
     };
@@ -242,6 +326,7 @@ pub(crate) fn settings(
         clock_drift,
         base_rtt_error,
         errors: blocks,
+        receivers: slow,
         switch_detection,
         host_detection,
     } = section;
@@ -252,6 +337,7 @@ pub(crate) fn settings(
         clock_drift: *clock_drift,
         base_rtt_error: *base_rtt_error,
         errors: errors(own, blocks, fabric, reading),
+        receivers: receivers(slow, scope, fabric, reading),
     };
     (impairments, Detection { switches: *switch_detection, hosts: *host_detection })
 }
@@ -318,6 +404,27 @@ mod tests {
     }
 
     #[test]
+    fn the_last_receiver_that_names_a_host_holds_and_headroom_must_fit() {
+        let text = |buffer: &str| {
+            format!(
+                "impairments = {{ receivers = [{{ hosts = [\"h0-h2\"], rate = \"1Gbps\", buffer = \"{buffer}\" }}, \
+                 {{ hosts = [\"h1\"], rate = \"2Gbps\", buffer = \"1MB\" }}] }}\n\
+                 cc = {{ algorithm = \"constant\" }}\ntopology = {{ kind = \"star\", hosts = 4, rate = \"100Gbps\", \
+                 delay = \"1us\" }}\nswitch = {{ pfc = {{}} }}\n[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n"
+            )
+        };
+        let scenario = |buffer: &str| crate::Scenario::from_toml(&text(buffer), "slow.toml", &[]);
+        let built = scenario("28227B").unwrap().build().unwrap().simulation.impairments.receivers;
+        let found: Vec<_> = built.iter().map(|slow| (slow.host, slow.rate, slow.buffer.get())).collect();
+        let [one, two] = [1, 2].map(Rate::from_gbps);
+        assert_eq!(found, [(0, one, 28_227), (1, two, 1_000_000), (2, one, 28_227)]);
+        // At 100 Gbps, 1 us and 1054 B the headroom is 28,226 B.
+        let said = scenario("28226B").unwrap_err().to_string();
+        let expected = "receivers.0.buffer: 28.226KB leaves nothing beside the PFC headroom of h0, 28.226KB";
+        assert!(said.contains(expected), "{said}");
+    }
+
+    #[test]
     fn what_impairments_can_get_wrong() {
         for (text, expected) in [
             ("errors = [{}]", "errors.0: has no errors; give it a bit_error_rate or a packet_error_rate"),
@@ -329,6 +436,22 @@ mod tests {
             ),
             ("errors = [{ bit_error_rate = \"101%\" }]", "is out of range"),
             ("errors = [{ bit_error_rate = 1e-9, burst = 0.5 }]", "is out of range"),
+            (
+                "receivers = [{ hosts = [\"h0\", \"s1\"], rate = \"1Gbps\", buffer = \"1MB\" }]",
+                "receivers.0.hosts.1: s1 is a switch; only hosts receive",
+            ),
+            (
+                "receivers = [{ hosts = [\"h0-h9\"], rate = \"1Gbps\", buffer = \"1MB\" }]",
+                "there is no node \"h4\"",
+            ),
+            (
+                "receivers = [{ hosts = [\"h1\"], rate = \"1Gbps\", buffer = \"1KB\" }]",
+                "receivers.0.buffer: 1KB is less than the largest packet, 1.06KB",
+            ),
+            (
+                "receivers = [{ hosts = [\"h1\"], rate = \"1Gbps\" }]",
+                "receivers.0.buffer: is missing; write a number of bytes",
+            ),
             ("base_rtt_error = \"twenty\"", "is no share; write a number, or a text like"),
             ("base_rtt_error = \"-100%\"", "is out of range"),
             ("clock_drift = \"2%\"", "is out of range"),

@@ -27,7 +27,8 @@ type Loads = Vec<Vec<f64>>;
 pub(super) fn warn(scope: &Scope<'_>, fabric: &Fabric, reading: &mut Reading) {
     let world = World::new(fabric);
     let sections = &scope.sections;
-    let setting = Setting { world: &world, until: sections.until, quickest: sections.quickest };
+    let setting =
+        Setting { world: &world, until: sections.until, quickest: sections.quickest, local: sections.local };
     let transport = sections.transport;
     let mut offers = Vec::new();
     for (block, algorithm) in sections.traffic.iter().zip(scope.uses) {

@@ -15,6 +15,7 @@ mod paths;
 pub(super) mod probe;
 pub(super) mod run;
 pub(super) mod scope;
+mod server;
 pub(super) mod switch;
 mod topology;
 mod traffic;
@@ -36,6 +37,7 @@ use impairments::Impairments;
 use probe::Probe;
 use run::Run;
 use scope::{Effect, Sections};
+use server::Server;
 
 /// Declares [`Root`]: single keys, then sections.
 macro_rules! root {
@@ -76,8 +78,11 @@ root! {
         topology: Topology,
         /// Changes of links during the run.
         change: Vec<Change> = Vec::new(),
-        /// Departures from the ideal: clocks that are not exact, links that corrupt packets, failures that are noticed late.
+        /// Departures from the ideal: clocks that are not exact, links that corrupt packets, hosts that take packets slowly,
+        /// failures that are noticed late.
         impairments: Option<Impairments> = None,
+        /// Links inside of hosts with several GPUs.
+        server: Option<Server> = None,
         /// Behaviour of every switch.
         switch: Switch<String> = defaults()?,
         /// Behaviour of every host.
@@ -120,6 +125,7 @@ impl Root {
             policy: self.balancing.policy,
             cc: self.cc.as_ref(),
             traffic: &self.traffic,
+            local: self.server.as_ref().map(Server::local),
             until: self.run.until,
         }
     }

@@ -9,7 +9,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::topology::{Fabric, Topology};
-use crate::traffic::Block;
+use crate::traffic::{Block, Local};
 
 /// The behaviour of a section beyond being read and written; by default none.
 pub(crate) trait Effect {
@@ -59,6 +59,8 @@ pub(crate) struct Sections<'a> {
     pub(super) policy: Policy,
     pub(super) cc: Option<&'a Cc>,
     pub(super) traffic: &'a [Block],
+    /// The links inside of hosts, if there are any.
+    pub(crate) local: Option<Local>,
     /// Time at which the run ends even if flows are unfinished.
     pub(super) until: Option<Time>,
 }

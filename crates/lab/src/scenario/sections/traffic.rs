@@ -117,7 +117,8 @@ fn users(uses: &[u16], algorithms: usize) -> Vec<Vec<usize>> {
 /// Checks every block against the network; says who may send to whom.
 fn blocks(sections: &Sections<'_>, fabric: &Fabric, reading: &mut Reading) -> Vec<Option<Reach>> {
     let world = World::new(fabric);
-    let setting = Setting { world: &world, until: sections.until, quickest: sections.quickest };
+    let setting =
+        Setting { world: &world, until: sections.until, quickest: sections.quickest, local: sections.local };
     let mut names = BTreeSet::new();
     let mut reaches = Vec::new();
     for block in sections.traffic {

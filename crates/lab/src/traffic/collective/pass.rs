@@ -16,7 +16,7 @@ pub(in crate::traffic) type Ends = Option<([End; 2], u32)>;
 pub(super) fn pass(
     made: &mut Made,
     (job, start): (u16, Time),
-    (schedule, sizes): (&Schedule, &Sizes),
+    (schedule, sizes, members): (&Schedule, &Sizes, &[End]),
     ends: impl Fn([u32; 2]) -> Ends,
     before: &[Vec<u32>],
     done: &mut [Vec<u32>],
@@ -43,10 +43,13 @@ pub(super) fn pass(
                 done[to].push(transfer.receive);
                 got.push(vec![transfer.receive]);
             }
-            // It is there as soon as it is sent.
             None => {
-                done[to].extend(&after);
-                got.push(after);
+                let there = made.inside((job, members[from]), Bytes::new(bytes), after, start);
+                if made.local.is_some() {
+                    done[from].extend(&there);
+                }
+                done[to].extend(&there);
+                got.push(there);
             }
         }
     }
@@ -89,7 +92,7 @@ impl Plain {
     pub(in crate::traffic) fn pass(
         &self,
         made: &mut Made,
-        (job, bytes): (u16, u64),
+        (job, bytes, members): (u16, u64, &[End]),
         ends: impl Fn([u32; 2]) -> Ends,
         before: &[Vec<u32>],
         done: &mut [Vec<u32>],
@@ -100,7 +103,7 @@ impl Plain {
                 Sizes::Even { bytes, blocks: blocks(operation, Self::algorithm(operation), self.shape) }
             }
         };
-        pass(made, (job, Time::ZERO), (&self.schedule, &sizes), ends, before, done);
+        pass(made, (job, Time::ZERO), (&self.schedule, &sizes, members), ends, before, done);
     }
 
     const fn shape(ranks: u32) -> Shape {

@@ -22,8 +22,10 @@ pub(super) struct Receivers {
     /// State of the flows that have begun to arrive and have not yet arrived completely.
     states: Vec<State>,
     free: Vec<u32>,
-    /// Position of the state of each connection that has begun to arrive, by its number.
+    /// Position of the state of each connection that has begun to arrive and has messages left, by its number.
     connections: BTreeMap<u32, u32>,
+    /// Number of packets of each connection that has none left.
+    ended: BTreeMap<u32, u64>,
     open: OpenFlows,
 }
 
@@ -62,16 +64,23 @@ impl Order {
     }
 }
 
-/// The messages of a connection whose last packets have arrived before others: one past that packet, and the index
-/// of the message.
-type Waiting = BTreeMap<u64, u32>;
+/// The messages of a connection.
+#[derive(Debug)]
+struct Messages {
+    /// Those whose last packets have arrived before others: one past that packet, and the index of the message.
+    ends: BTreeMap<u64, u32>,
+    /// Number of those that have not arrived completely.
+    left: u32,
+    /// Indices of messages that have begun to arrive.
+    begun: Vec<u32>,
+}
 
 /// The receiving side of one flow while it arrives, or of one connection.
 #[derive(Debug)]
 struct State {
     order: Order,
     /// Of a connection.
-    waiting: Option<Box<Waiting>>,
+    messages: Option<Box<Messages>>,
     control: Rules,
     /// Whether it counts among the open flows.
     open: bool,
@@ -88,9 +97,19 @@ struct State {
 }
 
 impl State {
-    fn new(order: Order, waiting: Option<Box<Waiting>>, hash: u32) -> Self {
+    fn new(order: Order, messages: Option<Box<Messages>>, hash: u32) -> Self {
         let control = Rules::NEW;
-        Self { order, waiting, control, open: true, begun: false, asked: false, hash, due: NEVER, held: None }
+        Self {
+            order,
+            messages,
+            control,
+            open: true,
+            begun: false,
+            asked: false,
+            hash,
+            due: NEVER,
+            held: None,
+        }
     }
 
     /// Ensures that an event is pending no later than the held acknowledgement is due.
@@ -143,19 +162,19 @@ impl State {
         expected: u64,
         open: &mut OpenFlows,
     ) -> bool {
-        let Some(waiting) = &mut self.waiting else { return false };
+        let Some(messages) = &mut self.messages else { return false };
         if !matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
             return false;
         }
         if is_last {
             // Numbers travel modulo 2^32.
             let ahead = data.number.wrapping_sub(expected as u32) as i32;
-            waiting.insert(expected.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
+            messages.ends.insert(expected.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
         }
         if !std::mem::replace(&mut self.open, true) {
             open.open();
         }
-        waiting.first_key_value().is_some_and(|(end, _)| *end <= expected)
+        messages.ends.first_key_value().is_some_and(|(end, _)| *end <= expected)
     }
 
     /// The messages that end before packet `expected` have arrived.
@@ -168,8 +187,9 @@ impl State {
         open: &mut OpenFlows,
         cx: &mut Context<'_, E>,
     ) {
-        let Some(waiting) = &mut self.waiting else { return };
-        while let Some(message) = waiting.first_entry().filter(|message| *message.key() <= expected) {
+        let Some(Messages { ends, left, .. }) = self.messages.as_deref_mut() else { return };
+        while let Some(message) = ends.first_entry().filter(|message| *message.key() <= expected) {
+            *left = left.saturating_sub(1);
             cx.arrived(now, incoming[message.remove() as usize].flow);
         }
         let has_begun = matches!(&self.order, Order::Any(order) if order.has_kept());
@@ -193,6 +213,7 @@ impl Receivers {
             states: Vec::new(),
             free: Vec::new(),
             connections: BTreeMap::new(),
+            ended: BTreeMap::new(),
             open: OpenFlows::default(),
         }
     }
@@ -217,7 +238,13 @@ impl Receivers {
         if incoming.is_complete() {
             return self.answer_duplicate(now, packet, &data, int, cx);
         }
-        let place = if incoming.place == NOWHERE { self.begin(data.slot, cx) } else { incoming.place };
+        let place = match incoming.place {
+            NOWHERE => match self.begin(data.slot, cx) {
+                Ok(place) => place,
+                Err(expected) => return self.answer_late(now, packet, &data, expected, int, cx),
+            },
+            place => place,
+        };
         let state = &mut self.states[place as usize];
         let verdict = state.order.take(now, data.number, cx.facts);
         let progress = state.order.progress(data.number);
@@ -226,7 +253,7 @@ impl Receivers {
             Verdict::Fills => progress.0 == cx.facts.packets(incoming.flow),
             Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
         };
-        if state.waiting.is_some() {
+        if state.messages.is_some() {
             last = state.take_message(verdict, packet.is(flag::LAST), &data, progress.0, &mut self.open);
         }
         let marked = packet.is(flag::MARKED);
@@ -250,7 +277,7 @@ impl Receivers {
             let tally = cx.effects.tally();
             tally.counts.progress = tally.counts.progress.max(now);
         }
-        if last && state.waiting.is_some() {
+        if last && state.messages.is_some() {
             state.end_messages(now, progress.0, &self.incoming, &mut self.open, cx);
         } else if last {
             self.incoming[data.slot as usize].completed = now;
@@ -276,7 +303,7 @@ impl Receivers {
         };
         self.reply(now, incoming.flow, ack, &echo, int, cx);
         if last {
-            self.end(data.slot);
+            self.end(data.slot, progress.0, cx.facts);
         }
     }
 
@@ -322,16 +349,26 @@ impl Receivers {
     }
 
     /// The first packet of a flow has arrived: allocates its state.
-    fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> u32 {
+    ///
+    /// # Errors
+    /// When the flow is a message of a connection of which all have arrived: the number of packets of the connection.
+    fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> Result<u32, u64> {
         let incoming = &mut self.incoming[slot as usize];
-        let connection = cx.facts.connection(incoming.flow).map(|(number, _)| number);
-        if let Some(place) = connection.and_then(|number| self.connections.get(&number)) {
+        let connection = cx.facts.connection(incoming.flow);
+        if let Some(packets) = connection.and_then(|(number, _)| self.ended.get(&number)) {
+            return Err(*packets);
+        }
+        if let Some(place) = connection.and_then(|(number, _)| self.connections.get(&number)) {
             incoming.place = *place;
-            return *place;
+            if let Some(messages) = &mut self.states[*place as usize].messages {
+                messages.begun.push(slot);
+            }
+            return Ok(*place);
         }
         let flow = &cx.facts.flows[incoming.flow as usize];
-        let waiting = connection.map(|_| Box::default());
-        let state = State::new(Order::new(cx.facts), waiting, cx.facts.hashes(incoming.flow).1);
+        let messages =
+            connection.map(|(_, left)| Box::new(Messages { ends: BTreeMap::new(), left, begun: vec![slot] }));
+        let state = State::new(Order::new(cx.facts), messages, cx.facts.hashes(incoming.flow).1);
         let place = self.free.pop().unwrap_or(self.states.len() as u32);
         if let Some(free) = self.states.get_mut(place as usize) {
             *free = state;
@@ -339,7 +376,7 @@ impl Receivers {
             self.states.push(state);
         }
         incoming.place = place;
-        if let Some(number) = connection {
+        if let Some((number, _)) = connection {
             self.connections.insert(number, place);
         }
         self.open.open();
@@ -347,17 +384,50 @@ impl Receivers {
             // Nothing in the packets says that a flow has stopped; it counts as open until then.
             cx.effects.schedule(Event::new(flow.stop.ps(), rank::RECEIVER, slot));
         }
-        place
+        Ok(place)
     }
 
-    /// A flow has arrived completely. The state of a connection remains.
-    fn end(&mut self, slot: u32) {
+    /// A flow has arrived completely, or messages of a connection, whose packets up to this number have arrived. The state of
+    /// a connection remains while it has messages left.
+    fn end(&mut self, slot: u32, packets: u64, facts: &FlowFacts) {
         let incoming = &mut self.incoming[slot as usize];
-        if !incoming.is_complete() {
+        let place = incoming.place;
+        if incoming.is_complete() {
+            incoming.place = NOWHERE;
+            self.free.push(place);
             return;
         }
-        self.free.push(incoming.place);
-        incoming.place = NOWHERE;
+        let flow = incoming.flow;
+        let state = &mut self.states[place as usize];
+        let Some(messages) = state.messages.take_if(|messages| messages.left == 0) else { return };
+        for begun in messages.begun {
+            self.incoming[begun as usize].place = NOWHERE;
+        }
+        state.held = None;
+        if let Some((number, _)) = facts.connection(flow) {
+            self.connections.remove(&number);
+            self.ended.insert(number, packets);
+        }
+        self.free.push(place);
+    }
+
+    /// A packet of a connection of which all has arrived, as many packets as this: an acknowledgement was lost.
+    #[cold]
+    fn answer_late<E: Effects>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        data: &Data,
+        packets: u64,
+        int: &IntRecords,
+        cx: &mut Context<'_, E>,
+    ) {
+        let incoming = self.incoming[data.slot as usize];
+        let hash = cx.facts.hashes(incoming.flow).1;
+        let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
+        let progress = (packets, bitmap);
+        let ack = acknowledgement(Kind::Ack, now, packet, data, &incoming, hash, progress, cx.facts);
+        self.reply(now, incoming.flow, ack, &echo_of(packet, data), int, cx);
     }
 
     /// A packet of a flow that has arrived completely: its last acknowledgement was lost.
@@ -386,13 +456,7 @@ impl Receivers {
             progress,
             cx.facts,
         );
-        let echo = Echo {
-            packets: 1,
-            marked: u32::from(packet.is(flag::MARKED)),
-            inflight: Bytes::new(u64::from(data.inflight)),
-            held: Time::ZERO,
-        };
-        self.reply(now, incoming.flow, ack, &echo, int, cx);
+        self.reply(now, incoming.flow, ack, &echo_of(packet, &data), int, cx);
     }
 
     /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
@@ -416,6 +480,16 @@ impl Receivers {
         };
         packet.set_ack(&ack);
         send_back(now, flow, packet, int, cx);
+    }
+}
+
+/// The fields of an acknowledgement that covers this packet alone and was not held.
+fn echo_of(packet: &Packet, data: &Data) -> Echo {
+    Echo {
+        packets: 1,
+        marked: u32::from(packet.is(flag::MARKED)),
+        inflight: Bytes::new(u64::from(data.inflight)),
+        held: Time::ZERO,
     }
 }
 
