@@ -14,9 +14,8 @@ Floats = npt.NDArray[np.float64]
 GROUP = 100
 """Samples of which the artifact keeps the largest: 0.7 ms."""
 
-
-TIMES = ("2ms", "120ms")
-"""From the first short flows to the end of the arrivals."""
+TIMES = ("10ms", "90ms")
+"""The measured window."""
 
 
 def _maxima(results: Results, run: str, switch: str) -> Floats:
