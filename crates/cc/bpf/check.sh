@@ -125,6 +125,10 @@ for source in $(grep -l '^impl Described for' ../src/*.rs); do
     module=$(basename "$source" .rs)
     grep -q "^incast_${module}_on_ack:" "$assembly" || fail "for_each_algorithm! leaves out $module"
 done
+for source in $(grep -l '^impl Filtered for' ../src/*.rs); do
+    module=$(basename "$source" .rs)
+    grep -q "^incast_median_${module}_on_ack:" "$assembly" || fail "for_each_filtered! leaves out $module"
+done
 examine "$assembly" >"$log"
 [ "$(wc -l <"$log")" -eq 1 ] || { cat "$log" >&2; fail "it breaks the rules above"; }
 say "every algorithm compiles to $target: $(cat "$log")"

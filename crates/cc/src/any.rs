@@ -1,12 +1,14 @@
 //! The parameters of every algorithm behind one type, and the catalogue that lists them.
 //!
-//! Both are made from the list of algorithms, [`for_each_algorithm`].
+//! Both are made from the list of algorithms, [`for_each_algorithm`]. Algorithms whose signal may go through a
+//! [`median`](crate::median) have its options behind their own parameters.
 
 use core::ops::Deref;
 
 use incast_units::Time;
 
 use crate::contract::{CongestionControl, Internal, Overhead, Path, Signals};
+use crate::median::{Filtered, Median, MedianOf, MedianParams, Signal};
 use crate::params::{About, Described, Kernel, Kind, Param, Preset, Value};
 use crate::receiver::Acknowledging;
 
@@ -72,53 +74,51 @@ pub trait Visitor {
         C::Params: Described + Copy;
 }
 
+/// The parameters of any algorithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnyParams {
+    own: Own,
+    /// The options of the median, for an algorithm that has them.
+    median: MedianParams,
+}
+
 macro_rules! algorithms {
     ($($module:ident: $flow:ident;)+) => {
         $(use crate::$module::$flow;)+
 
-        /// The parameters of any algorithm.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum AnyParams {
-            $(
-                #[doc = concat!("Of [`", stringify!($module), "`](crate::", stringify!($module), ").")]
-                $flow(<$flow as CongestionControl>::Params),
-            )+
-        }
-
         /// Every algorithm, in the order of the lists.
         pub const CATALOGUE: &[Info] = &[$(Info::of::<$flow>(),)+];
+
+        /// The own parameters of any algorithm.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum Own {
+            $($flow(<$flow as CongestionControl>::Params),)+
+        }
 
         impl AnyParams {
             /// The parameters of the algorithm called `name` in its preset called `preset` (`None`:
             /// its default preset).
             #[must_use]
             pub fn named(name: &str, preset: Option<&str>) -> Option<Self> {
+                let of = |own| Self { own, median: MedianParams::OFF };
                 $(if name == Info::of::<$flow>().name {
-                    return found::<<$flow as CongestionControl>::Params>(preset).map(Self::$flow);
+                    return found::<<$flow as CongestionControl>::Params>(preset).map(|p| of(Own::$flow(p)));
                 })+
                 None
             }
 
-            /// The algorithm's entry in the catalogue.
-            #[must_use]
-            pub fn info(&self) -> Info {
-                match self {
-                    $(Self::$flow(_) => Info::of::<$flow>(),)+
-                }
-            }
-
             /// The presets of this algorithm: names and meanings, the default first.
             pub fn presets(&self, mut each: impl FnMut(&'static str, &'static str)) {
-                match self {
-                    $(Self::$flow(p) => presets(p).iter().for_each(|p| each(p.name, p.meaning)),)+
+                match &self.own {
+                    $(Own::$flow(p) => presets(p).iter().for_each(|p| each(p.name, p.meaning)),)+
                 }
             }
 
             /// The acknowledgements with which this preset of the algorithm is used; `None` without such a preset.
             #[must_use]
             pub fn acknowledging(&self, preset: &str) -> Option<Acknowledging> {
-                match self {
-                    $(Self::$flow(p) => {
+                match &self.own {
+                    $(Own::$flow(p) => {
                         presets(p).iter().find(|p| p.name == preset).map(|p| p.acknowledging)
                     })+
                 }
@@ -126,58 +126,110 @@ macro_rules! algorithms {
 
             /// The parameters of this algorithm with their present values.
             pub fn params(&self, mut each: impl FnMut(ParamInfo, Value)) {
-                match self {
-                    $(Self::$flow(p) => {
-                        for q in params(p) {
-                            let info =
-                                ParamInfo { name: q.name, kind: q.kind, meaning: q.meaning, source: q.source };
-                            each(info, (q.get)(p));
+                match &self.own {
+                    $(Own::$flow(p) => list(params(p), p, &mut each),)+
+                }
+                if let Some(signal) = self.filtered() {
+                    let options = MedianParams::PARAMS;
+                    list(options, &self.median, |info, value| {
+                        if signal.has(info.name) {
+                            each(info, value);
                         }
-                    })+
+                    });
                 }
             }
 
             /// Sets the parameter called `name`. Returns whether it exists and admits the value.
             pub fn set(&mut self, name: &str, value: Value) -> bool {
-                match self {
-                    $(Self::$flow(p) => match params(p).iter().find(|q| q.name == name) {
-                        Some(q) if q.kind.admits(value) => {
-                            (q.set)(p, value);
-                            true
-                        }
-                        _ => false,
-                    })+
-                }
+                let own = match &mut self.own {
+                    $(Own::$flow(p) => set(params(p), p, name, value),)+
+                };
+                own || self.filtered().is_some_and(|signal| signal.has(name))
+                    && set(MedianParams::PARAMS, &mut self.median, name, value)
             }
 
             /// See [`Described::delay_limit`].
             #[must_use]
             pub fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
-                match self {
-                    $(Self::$flow(p) => p.delay_limit(path),)+
+                match &self.own {
+                    $(Own::$flow(p) => p.delay_limit(path),)+
                 }
             }
 
             /// See [`CongestionControl::signals`].
             #[must_use]
             pub fn signals(&self) -> Signals {
-                match self {
-                    $(Self::$flow(p) => $flow::signals(p),)+
+                match &self.own {
+                    $(Own::$flow(p) => $flow::signals(p),)+
                 }
             }
 
             /// See [`CongestionControl::overhead`].
             #[must_use]
             pub fn overhead(&self) -> Overhead {
-                match self {
-                    $(Self::$flow(p) => $flow::overhead(p),)+
+                match &self.own {
+                    $(Own::$flow(p) => $flow::overhead(p),)+
                 }
+            }
+
+            /// The algorithm's entry in the catalogue; with a median that of the algorithm behind it, which has another
+            /// state.
+            #[must_use]
+            pub fn info(&self) -> Info {
+                struct Entry;
+                impl Visitor for Entry {
+                    type Output = Info;
+                    fn visit<C>(self, _: &C::Params) -> Info
+                    where
+                        C: CongestionControl + Copy + core::fmt::Debug,
+                        C::Params: Described + Copy,
+                    {
+                        Info::of::<C>()
+                    }
+                }
+                self.visit(Entry)
             }
 
             /// Calls `visitor` with the type of the algorithm and its parameters.
             pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
-                match self {
-                    $(Self::$flow(p) => visitor.visit::<$flow>(p),)+
+                let visitor = match self.visit_median(visitor) {
+                    Ok(output) => return output,
+                    Err(visitor) => visitor,
+                };
+                match &self.own {
+                    $(Own::$flow(p) => visitor.visit::<$flow>(p),)+
+                }
+            }
+        }
+    };
+}
+
+macro_rules! filtered {
+    ($($module:ident: $flow:ident;)+) => {
+        impl AnyParams {
+            /// Whether its signal goes through a median.
+            #[must_use]
+            pub const fn has_median(&self) -> bool {
+                self.median.is_on() && self.filtered().is_some()
+            }
+
+            /// The signal that may go through a median, if this algorithm has one.
+            #[must_use]
+            pub const fn filtered(&self) -> Option<Signal> {
+                match &self.own {
+                    $(Own::$flow(_) => Some(<$flow as Filtered>::SIGNAL),)+
+                    _ => None,
+                }
+            }
+
+            /// Calls `visitor` with the algorithm behind a median, if there is one.
+            fn visit_median<V: Visitor>(&self, visitor: V) -> Result<V::Output, V> {
+                let median = self.median;
+                match &self.own {
+                    $(Own::$flow(p) if median.is_on() => {
+                        Ok(visitor.visit::<Median<$flow>>(&MedianOf { params: *p, median }))
+                    })+
+                    _ => Err(visitor),
                 }
             }
         }
@@ -186,6 +238,7 @@ macro_rules! algorithms {
 
 // By its name alone: the list is above the modules in `lib.rs`.
 for_each_algorithm!(algorithms);
+for_each_filtered!(filtered);
 
 /// The parameters of a preset; without a name of the default preset.
 fn found<P: Described + Default>(preset: Option<&str>) -> Option<P> {
@@ -200,4 +253,23 @@ fn presets<P: Described>(_: &P) -> &'static [Preset<P>] {
 /// The descriptions of these parameters.
 fn params<P: Described>(_: &P) -> &'static [Param<P>] {
     P::PARAMS
+}
+
+/// Lists these parameters with their values.
+fn list<P>(params: &[Param<P>], of: &P, mut each: impl FnMut(ParamInfo, Value)) {
+    for param in params {
+        let Param { name, kind, meaning, source, .. } = *param;
+        each(ParamInfo { name, kind, meaning, source }, (param.get)(of));
+    }
+}
+
+/// Sets one of these parameters. Returns whether it exists and admits the value.
+fn set<P>(params: &[Param<P>], of: &mut P, name: &str, value: Value) -> bool {
+    match params.iter().find(|param| param.name == name) {
+        Some(param) if param.kind.admits(value) => {
+            (param.set)(of, value);
+            true
+        }
+        _ => false,
+    }
 }

@@ -21,7 +21,9 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Setup, Signals, derived,
 };
 use crate::limits::ssthresh_after_timeout;
+use crate::median::{Filtered, Signal};
 use crate::newreno::SSTHRESH;
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 
 /// Parameters of [`Dctcp`].
@@ -190,6 +192,33 @@ impl Dctcp {
             setup.derived.increase * (acked / self.window.max(setup.derived.packet))
         };
     }
+
+    /// An acknowledgement of whose packets so many count as marked.
+    fn acknowledged(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, marked: u32) {
+        let params = &setup.params;
+        self.rtt = ack.rtt();
+        self.acked = self.acked.saturating_add(u64::from(ack.packets));
+        self.marked = self.marked.saturating_add(u64::from(marked));
+        if ack.sequence > self.window_end {
+            // RFC 8257 section 3.3, steps 5 to 7.
+            let share = Fixed::ratio(self.marked, self.acked).min(Fixed::ONE);
+            self.alpha = (Fixed::ONE - params.g) * self.alpha + params.g * share;
+            (self.acked, self.marked) = (0, 0);
+            self.window_end = ack.next_sequence;
+        }
+        if self.reducing && ack.sequence > self.reduced_until {
+            self.reducing = false;
+        }
+        if self.reducing {
+            return;
+        }
+        if marked > 0 {
+            let keep = Fixed::ONE - self.alpha * Fixed::ratio(1, 2);
+            self.reduce(setup, keep, ack.next_sequence);
+        } else {
+            self.grow(setup, ack);
+        }
+    }
 }
 
 impl CongestionControl for Dctcp {
@@ -225,29 +254,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, _int: &IntStack) {
-        let params = &setup.params;
-        self.rtt = ack.rtt();
-        self.acked = self.acked.saturating_add(u64::from(ack.packets));
-        self.marked = self.marked.saturating_add(u64::from(ack.marked));
-        if ack.sequence > self.window_end {
-            // RFC 8257 section 3.3, steps 5 to 7.
-            let share = Fixed::ratio(self.marked, self.acked).min(Fixed::ONE);
-            self.alpha = (Fixed::ONE - params.g) * self.alpha + params.g * share;
-            (self.acked, self.marked) = (0, 0);
-            self.window_end = ack.next_sequence;
-        }
-        if self.reducing && ack.sequence > self.reduced_until {
-            self.reducing = false;
-        }
-        if self.reducing {
-            return;
-        }
-        if ack.marked > 0 {
-            let keep = Fixed::ONE - self.alpha * Fixed::ratio(1, 2);
-            self.reduce(setup, keep, ack.next_sequence);
-        } else {
-            self.grow(setup, ack);
-        }
+        self.acknowledged(setup, ack, ack.marked);
     }
 
     fn on_loss(&mut self, setup: &Setup<DctcpParams>, loss: &Loss) {
@@ -292,6 +299,18 @@ impl CongestionControl for Dctcp {
             1 => Some(Value::Bytes(Bytes::new(self.threshold.floor()))),
             _ => None,
         }
+    }
+}
+
+impl Filtered for Dctcp {
+    const SIGNAL: Signal = Signal::Marks;
+
+    fn sample(&mut self, _setup: &Setup<DctcpParams>, ack: &Ack) -> Option<Sample> {
+        Some(Sample::share(ack.marked, ack.packets))
+    }
+
+    fn step(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, _filtered: Option<Sample>, marked: u32) {
+        self.acknowledged(setup, ack, marked);
     }
 }
 

@@ -14,7 +14,8 @@
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
 //! * [`ports`]: what algorithms with in-band telemetry compute of a port.
-//! * [`order`]: the order statistic of the last delays, which median-based algorithms share.
+//! * [`order`]: the order statistic of the last samples of a signal.
+//! * [`median`]: the median before an algorithm's signal, an option of several; [`for_each_filtered`] lists them.
 //! * one module per algorithm, named as its paper names it; [`for_each_algorithm`] lists them.
 //! * [`any`]: every algorithm behind one type, and the catalogue.
 #![no_std]
@@ -53,6 +54,22 @@ macro_rules! for_each_algorithm {
     };
 }
 
+/// Passes every algorithm whose signal may go through a [`median`] to the macro `$callback`, as [`for_each_algorithm`]
+/// does.
+#[macro_export]
+macro_rules! for_each_filtered {
+    ($callback:ident) => {
+        $callback! {
+            dctcp: Dctcp;
+            swift: Swift;
+            lswift: LSwift;
+            poseidon: Poseidon;
+            nscc: Nscc;
+            smartt: Smartt;
+        }
+    };
+}
+
 pub mod any;
 pub mod ccc;
 pub mod constant;
@@ -66,6 +83,7 @@ mod fixed_exp2;
 pub mod hpcc;
 pub mod limits;
 pub mod lswift;
+pub mod median;
 pub mod mnscc;
 pub mod mswift;
 pub mod newreno;

@@ -24,6 +24,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Setup,
     Signals,
 };
+use crate::median::{Filtered, Signal};
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 use crate::swift::{self, Law, Swift, SwiftDerived, SwiftParams, law};
 
@@ -69,6 +71,18 @@ presets! {
         "ltcp": "the same with the trigger of Lazy TCP (2015)",
         fn ltcp() -> Self {
             Self { trigger: 2, ..Self::paper() }
+        }
+
+        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur), as judged in Figures 4 to 14",
+        pub(crate) fn delay_only() -> Self {
+            Self { trigger: 1000, ..Self::paper() }
+        }
+
+        "slack": "an extension, not of the paper: target a quarter of the base RTT and 1us above it, for a base RTT that may be given a fifth too low",
+        pub(crate) fn slack() -> Self {
+            // 0.8 · 5/4 = 1: the target is 1 us above the true base RTT then.
+            let swift = SwiftParams { base_rtt_share: Fixed::ratio(5, 4), ..SwiftParams::median() };
+            Self { swift, ..Self::paper() }
         }
     }
 }
@@ -215,6 +229,19 @@ impl CongestionControl for LSwift {
 
     fn probe(&self, setup: &Setup<LSwiftParams>, place: usize) -> Option<Value> {
         self.swift.show(setup.into(), place)
+    }
+}
+
+impl Filtered for LSwift {
+    const SIGNAL: Signal = Signal::Delay;
+
+    fn sample(&mut self, _setup: &Setup<LSwiftParams>, ack: &Ack) -> Option<Sample> {
+        Some(Sample::delay(ack.rtt()))
+    }
+
+    fn step(&mut self, setup: &Setup<LSwiftParams>, ack: &Ack, filtered: Option<Sample>, _marked: u32) {
+        let delay = filtered.map_or(ack.rtt(), Sample::time);
+        self.acknowledged(setup.into(), setup.params.trigger, ack, delay);
     }
 }
 

@@ -27,7 +27,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::lswift::{LSwift, LSwiftParams, lazy};
-use crate::order::Order;
+use crate::order::{Order, Sample};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 use crate::swift::{self, Law, SwiftDerived, law, smoothed};
 
@@ -68,6 +68,16 @@ presets! {
         "p90": "MSwift-P90 of the paper, Figure 12: the 90th percentile",
         fn p90() -> Self {
             Self { percentile: 90, ..Self::paper() }
+        }
+
+        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur), as judged in Figures 4 to 14",
+        fn delay_only() -> Self {
+            Self { lswift: LSwiftParams::delay_only(), ..Self::paper() }
+        }
+
+        "slack": "an extension, not of the paper: target a quarter of the base RTT and 1us above it, for a base RTT that may be given a fifth too low",
+        fn slack() -> Self {
+            Self { lswift: LSwiftParams::slack(), ..Self::paper() }
         }
     }
 }
@@ -182,8 +192,8 @@ impl CongestionControl for MSwift {
         } else {
             Time::from_ps(params.age_limit.scale(self.srtt.ps()))
         };
-        self.delays.push(rtt, ack.now, self.samples(setup), age);
-        let delay = self.delays.percentile(params.percentile).unwrap_or(rtt);
+        self.delays.push(Sample::delay(rtt), ack.now, self.samples(setup), age);
+        let delay = self.delays.percentile(params.percentile).map_or(rtt, Sample::time);
         self.lswift.acknowledged(setup.into(), params.lswift.trigger, ack, delay);
     }
 
@@ -211,7 +221,7 @@ impl CongestionControl for MSwift {
 
     fn probe(&self, setup: &Setup<MSwiftParams>, place: usize) -> Option<Value> {
         match place {
-            3 => self.delays.percentile(setup.params.percentile).map(Value::Time),
+            3 => self.delays.percentile(setup.params.percentile).map(Sample::time).map(Value::Time),
             4 => Some(Value::Count(self.samples(setup))),
             _ => self.lswift.swift().show(setup.into(), place),
         }
@@ -347,7 +357,7 @@ mod tests {
         }
         assert_eq!(
             (flow.delays.count() as u64, flow.delays.percentile(100)),
-            (most, Some(Time::from_us(10)))
+            (most, Some(Sample::delay(Time::from_us(10))))
         );
     }
 

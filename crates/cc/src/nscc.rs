@@ -32,6 +32,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Parameters, Path, Sent,
     Setup, Signals,
 };
+use crate::median::{Filtered, Signal};
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, param, presets};
 
 /// Filter between the measured queueing delays and the law.
@@ -617,6 +619,40 @@ impl<F: Filter> Law<F> {
         (self.pending, self.received) = (Fixed::ZERO, Bytes::ZERO);
     }
 
+    /// An acknowledgement: the delay that enters the average, the one that the law goes by, and whether it is marked.
+    fn acknowledged(
+        &mut self,
+        setup: &Setup<LawParams<F>>,
+        ack: &Ack,
+        averaged: Option<Time>,
+        filtered: Option<Time>,
+        marked: bool,
+    ) {
+        let Setup { path, derived, .. } = setup;
+        self.inflight = ack.inflight_now;
+        self.achieved += ack.acked;
+        self.received += ack.acked;
+        self.to_ignore -= ack.acked;
+        if let Some(delay) = averaged {
+            self.learn(setup, delay, marked);
+        }
+        let delay = filtered.unwrap_or(Time::from_ps(self.average.scale(1_000_000)));
+        if self.adapts(setup, ack.now, marked, delay > derived.qa_threshold) {
+            return;
+        }
+        match (marked, delay >= derived.target) {
+            (false, true) => self.pending += derived.fair * Fixed::whole(ack.acked.get()),
+            (false, false) => self.increase(setup, ack.acked, delay),
+            (true, true) => self.decrease(setup, ack.now),
+            (true, false) => {}
+        }
+        self.limit(setup);
+        if self.received > derived.adjust || ack.now - self.last_eta > path.base_rtt {
+            self.fulfil(setup, ack.now);
+        }
+        self.limit(setup);
+    }
+
     /// A NACK: a header without payload came back.
     fn nack(&mut self, setup: &Setup<LawParams<F>>, loss: &Loss) {
         self.to_ignore -= loss.bytes;
@@ -665,34 +701,12 @@ impl<F: Filter> CongestionControl for Law<F> {
     }
 
     fn on_ack(&mut self, setup: &Setup<LawParams<F>>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, path, derived, .. } = setup;
-        let marked = ack.marked > 0;
-        self.inflight = ack.inflight_now;
-        self.achieved += ack.acked;
-        self.received += ack.acked;
-        self.to_ignore -= ack.acked;
-        let window = self.cwnd / derived.packet;
+        let filter = &setup.params.filter;
+        let window = self.cwnd / setup.derived.packet;
         let sample = self.sample(setup, ack);
-        let filtered = params.filter.delay(&mut self.filter, sample, window);
-        let averaged = if params.filter.averages_filtered() { sample.and(filtered) } else { sample };
-        if let Some(delay) = averaged {
-            self.learn(setup, delay, marked);
-        }
-        let delay = filtered.unwrap_or(Time::from_ps(self.average.scale(1_000_000)));
-        if self.adapts(setup, ack.now, marked, delay > derived.qa_threshold) {
-            return;
-        }
-        match (marked, delay >= derived.target) {
-            (false, true) => self.pending += derived.fair * Fixed::whole(ack.acked.get()),
-            (false, false) => self.increase(setup, ack.acked, delay),
-            (true, true) => self.decrease(setup, ack.now),
-            (true, false) => {}
-        }
-        self.limit(setup);
-        if self.received > derived.adjust || ack.now - self.last_eta > path.base_rtt {
-            self.fulfil(setup, ack.now);
-        }
-        self.limit(setup);
+        let filtered = filter.delay(&mut self.filter, sample, window);
+        let averaged = if filter.averages_filtered() { sample.and(filtered) } else { sample };
+        self.acknowledged(setup, ack, averaged, filtered, ack.marked > 0);
     }
 
     fn on_loss(&mut self, setup: &Setup<LawParams<F>>, loss: &Loss) {
@@ -736,6 +750,20 @@ impl<F: Filter> CongestionControl for Law<F> {
             3 => Some(Value::Flag(self.fast)),
             _ => None,
         }
+    }
+}
+
+impl Filtered for Nscc {
+    const SIGNAL: Signal = Signal::DelayAndMarks;
+
+    fn sample(&mut self, setup: &Setup<NsccParams>, ack: &Ack) -> Option<Sample> {
+        Law::sample(self, setup, ack).map(Sample::delay)
+    }
+
+    /// The average goes by the delay as measured, as in MNSCC.
+    fn step(&mut self, setup: &Setup<NsccParams>, ack: &Ack, filtered: Option<Sample>, marked: u32) {
+        let measured = Law::sample(self, setup, ack);
+        self.acknowledged(setup, ack, measured, filtered.map(Sample::time), marked > 0);
     }
 }
 

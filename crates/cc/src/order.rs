@@ -1,8 +1,8 @@
-//! Order statistics of the last delays, which the median-based algorithms share ("Congestion Control for
+//! Order statistics of the last samples of a signal, which the median-based algorithms share ("Congestion Control for
 //! Spraying with Congested Paths", section III): the median, or another percentile, of the last H samples, where H
 //! may be another number at each sample.
 //!
-//! The samples are kept twice: in a ring, by arrival, and as a list of places in the ring, by delay. A sample that
+//! The samples are kept twice: in a ring, by arrival, and as a list of places in the ring, by size. A sample that
 //! comes while one goes moves the part of the list between the places of both; several that go at once are taken
 //! from the list in one pass. So the answer is exact, and reading it costs one access.
 //!
@@ -11,6 +11,42 @@
 //! decision is made on another sample.
 
 use incast_units::Time;
+
+/// A sample of a signal as a whole number, in the order of what it says: a delay in steps of 64 ps, rounded down, or a
+/// share of marked packets in steps of 2^-16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Sample(u32);
+
+impl Sample {
+    /// The sample that no other is below.
+    pub const LEAST: Self = Self(0);
+
+    /// A delay; one of 2^32 steps (275 ms) or more counts as one step less.
+    #[must_use]
+    pub fn delay(delay: Time) -> Self {
+        Self(u32::try_from(delay.ps() >> STEP).unwrap_or(u32::MAX))
+    }
+
+    /// The delay that it is.
+    #[must_use]
+    pub const fn time(self) -> Time {
+        Time::from_ps((self.0 as u64) << STEP)
+    }
+
+    /// The share of `marked` packets among `packets`, at most 1.
+    #[must_use]
+    pub fn share(marked: u32, packets: u32) -> Self {
+        Self(((u64::from(marked.min(packets)) << 16) / u64::from(packets.max(1))) as u32)
+    }
+
+    /// The number of marked packets among `packets` with this share, rounded up: of as many packets as it was made
+    /// of, up to 65,536, the number that it was made of.
+    #[must_use]
+    pub const fn of(self, packets: u32) -> u32 {
+        (self.0 as u64 * packets as u64).div_ceil(1 << 16) as u32
+    }
+}
 
 /// The order statistic of up to `N` samples, a power of two. Size: 10 bytes for each, and 16.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +58,11 @@ pub struct Order<const N: usize> {
     oldest: u16,
     /// Number of samples.
     count: u16,
-    /// The ring: delays in steps.
-    delays: [u32; N],
+    /// The ring.
+    samples: [Sample; N],
     /// Times at which they came, in steps modulo 2^32.
     times: [u32; N],
-    /// Their places in the ring, by delay; of equal ones by arrival.
+    /// Their places in the ring, by size; of equal ones by arrival.
     ranks: [u16; N],
 }
 
@@ -45,7 +81,14 @@ impl<const N: usize> Order<N> {
     /// Without samples.
     #[must_use]
     pub const fn new() -> Self {
-        Self { latest: Time::ZERO, oldest: 0, count: 0, delays: [0; N], times: [0; N], ranks: [0; N] }
+        Self {
+            latest: Time::ZERO,
+            oldest: 0,
+            count: 0,
+            samples: [Sample::LEAST; N],
+            times: [0; N],
+            ranks: [0; N],
+        }
     }
 
     /// Forgets all samples.
@@ -59,14 +102,11 @@ impl<const N: usize> Order<N> {
         usize::from(self.count).min(N)
     }
 
-    /// Adds the sample `delay`, taken at `now`, and drops the oldest samples beyond `most` (clamped to 1..=`N`) and
+    /// Adds the sample `sample`, taken at `now`, and drops the oldest samples beyond `most` (clamped to 1..=`N`) and
     /// those older than `age` ([`Time::NEVER`], or a limit of more than 68 ms: no limit).
-    pub fn push(&mut self, delay: Time, now: Time, most: u64, age: Time) {
-        let (before, most) = (self.count(), usize::try_from(most).unwrap_or(N).clamp(1, N));
-        let mut leaving = (before + 1).saturating_sub(most);
-        if age != Time::NEVER {
-            leaving = leaving.max(self.aged(now, age));
-        }
+    pub fn push(&mut self, sample: Sample, now: Time, most: u64, age: Time) {
+        let before = self.count();
+        let leaving = self.leaving(before + 1, now, most, age);
         let (before, leaving) = (self.any(before), self.any(leaving));
         self.latest = now;
         let hole = match leaving {
@@ -79,25 +119,54 @@ impl<const N: usize> Order<N> {
         let place = (oldest + kept) & Self::LAST;
         self.oldest = oldest as u16;
         self.count = kept as u16 + 1;
-        let step = u32::try_from(delay.ps() >> STEP).unwrap_or(u32::MAX);
-        self.delays[place] = step;
+        self.samples[place] = sample;
         self.times[place] = (now.ps() >> STEP) as u32;
-        self.insert(hole, place, step);
+        self.insert(hole, place, sample);
+    }
+
+    /// Drops what [`push`](Self::push) would drop, without a sample: the oldest beyond `most` and those older than `age`.
+    pub fn drop_old(&mut self, now: Time, most: u64, age: Time) {
+        let before = self.count();
+        let leaving = self.leaving(before, now, most, age);
+        let (before, leaving) = (self.any(before), self.any(leaving));
+        if leaving > 0 {
+            let kept = self.leave(before, leaving);
+            self.oldest = ((usize::from(self.oldest) + leaving) & Self::LAST) as u16;
+            self.count = kept as u16;
+        }
+    }
+
+    /// Returns how many samples go so that of `count` at most `most` stay, and none older than `age`.
+    fn leaving(&self, count: usize, now: Time, most: u64, age: Time) -> usize {
+        let most = usize::try_from(most).unwrap_or(N).clamp(1, N);
+        let leaving = count.saturating_sub(most);
+        if age == Time::NEVER { leaving } else { leaving.max(self.aged(now, age)) }
     }
 
     /// The sample of rank ⌈percent · count / 100⌉, the first at least: the nearest rank. Of an even number the
-    /// median is the lower of the two in the middle. Rounded down to 64 ps; `None` without samples.
+    /// median is the lower of the two in the middle. `None` without samples.
     #[must_use]
-    pub fn percentile(&self, percent: u64) -> Option<Time> {
-        let count = self.count() as u64;
-        let rank = (percent.min(100) * count).div_ceil(100).max(1);
-        (count > 0).then(|| Time::from_ps(u64::from(self.delay(rank as usize - 1)) << STEP))
+    pub fn percentile(&self, percent: u64) -> Option<Sample> {
+        self.percentile_of(percent, 0)
     }
 
-    /// The delay of this rank, counted from 0.
+    /// The same of `of` samples, of which those that there are not (yet) count as the least.
+    #[must_use]
+    pub fn percentile_of(&self, percent: u64, of: u64) -> Option<Sample> {
+        let count = self.count() as u64;
+        let of = of.max(count);
+        let (rank, absent) = ((percent.min(100) * of).div_ceil(100).max(1), of - count);
+        match rank.checked_sub(absent + 1) {
+            _ if of == 0 => None,
+            None => Some(Sample::LEAST),
+            Some(rank) => Some(self.sample(rank as usize)),
+        }
+    }
+
+    /// The sample of this rank, counted from 0.
     #[inline]
-    fn delay(&self, rank: usize) -> u32 {
-        self.delays[usize::from(self.ranks[rank & Self::LAST]) & Self::LAST]
+    fn sample(&self, rank: usize) -> Sample {
+        self.samples[usize::from(self.ranks[rank & Self::LAST]) & Self::LAST]
     }
 
     /// Returns the number unchanged, which is at most `N`. The kernel's verifier, which follows every number
@@ -132,14 +201,13 @@ impl<const N: usize> Order<N> {
         self.any(aged)
     }
 
-    /// Returns the rank of the oldest of `count` samples: the lowest rank of its delay, as it came before its
-    /// equals.
+    /// Returns the rank of the oldest of `count` samples: the lowest rank of its size, as it came before its equals.
     fn rank_of_oldest(&self, count: usize) -> usize {
-        let delay = self.delays[usize::from(self.oldest) & Self::LAST];
+        let sample = self.samples[usize::from(self.oldest) & Self::LAST];
         let mut below = 0;
         for bit in (0..N.trailing_zeros()).rev() {
             let more = below + (1 << bit);
-            if more < count && self.delay(more - 1) < delay {
+            if more < count && self.sample(more - 1) < sample {
                 below = more;
             }
         }
@@ -163,9 +231,9 @@ impl<const N: usize> Order<N> {
     }
 
     /// Puts the sample at `place` into the list, which has a hole at the rank `hole`.
-    fn insert(&mut self, mut hole: usize, place: usize, delay: u32) {
+    fn insert(&mut self, mut hole: usize, place: usize, sample: Sample) {
         for _ in 0..N {
-            if hole == 0 || self.delay(hole - 1) <= delay {
+            if hole == 0 || self.sample(hole - 1) <= sample {
                 break;
             }
             self.ranks[hole & Self::LAST] = self.ranks[(hole - 1) & Self::LAST];
@@ -173,7 +241,7 @@ impl<const N: usize> Order<N> {
         }
         hole = self.any(hole);
         for _ in 0..N {
-            if hole + 1 >= self.count() || self.delay(hole + 1) > delay {
+            if hole + 1 >= self.count() || self.sample(hole + 1) > sample {
                 break;
             }
             self.ranks[hole & Self::LAST] = self.ranks[(hole + 1) & Self::LAST];
@@ -202,6 +270,11 @@ mod tests {
         Time::from_us(us)
     }
 
+    /// The percentile as a delay.
+    fn statistic<const N: usize>(order: &Order<N>, percent: u64) -> Option<Time> {
+        order.percentile(percent).map(Sample::time)
+    }
+
     /// Delays in µs, one each µs; the percentile after each.
     fn percentiles<const N: usize>(
         order: &mut Order<N>,
@@ -210,9 +283,9 @@ mod tests {
         percent: u64,
     ) -> Vec<u64> {
         let at = |(i, delay): (usize, &u64)| {
-            order.push(us(*delay), us(100 + i as u64), most, ALWAYS);
+            order.push(Sample::delay(us(*delay)), us(100 + i as u64), most, ALWAYS);
             // Rounded down by less than 64 ps.
-            order.percentile(percent).unwrap().ps().div_ceil(1_000_000)
+            order.percentile(percent).unwrap().time().ps().div_ceil(1_000_000)
         };
         delays.iter().enumerate().map(at).collect()
     }
@@ -241,7 +314,7 @@ mod tests {
         let mut order = Order::<8>::new();
         percentiles(&mut order, &delays[..7], 5, 50);
         assert_eq!(percentiles(&mut order, &[50], 2, 50), [9]);
-        assert_eq!((order.count(), order.percentile(51).unwrap()), (2, us(50)));
+        assert_eq!((order.count(), statistic(&order, 51)), (2, Some(us(50))));
         // More room than samples: those that there are. 9 50 20, and then 9 20 30 50.
         assert_eq!(percentiles(&mut order, &[20, 30], 5, 50), [20, 20]);
     }
@@ -280,7 +353,7 @@ mod tests {
             let before = kept;
             kept = (kept + 1).min(most.clamp(1, N as u64) as usize);
             sizes[usize::from(before + 1 > kept) + usize::from(before > kept)] += 1;
-            order.push(Time::from_ps(delay), us(step), most, ALWAYS);
+            order.push(Sample::delay(Time::from_ps(delay)), us(step), most, ALWAYS);
             let mut last: Vec<u64> =
                 all[all.len() - kept..].iter().map(|delay| delay >> STEP << STEP).collect();
             last.sort_unstable();
@@ -288,7 +361,7 @@ mod tests {
             for percent in [1, 10, 25, 50, 75, 90, 99, 100, random(100)] {
                 let rank = (percent as usize * kept).div_ceil(100).max(1);
                 assert_eq!(
-                    order.percentile(percent),
+                    statistic(&order, percent),
                     Some(Time::from_ps(last[rank - 1])),
                     "{step} {percent}"
                 );
@@ -318,50 +391,99 @@ mod tests {
         // Samples of 1, 2, 3 … µs at 100, 101, 102 … µs, at most 3 µs old: the last four.
         let mut order = Order::<16>::new();
         for i in 1..=8 {
-            order.push(us(i), us(99 + i), 16, us(3));
+            order.push(Sample::delay(us(i)), us(99 + i), 16, us(3));
             assert_eq!(order.count() as u64, i.min(4));
         }
-        assert_eq!((order.percentile(1), order.percentile(100)), (Some(us(5)), Some(us(8))));
+        assert_eq!((statistic(&order, 1), statistic(&order, 100)), (Some(us(5)), Some(us(8))));
         // Just as old as the limit is not above it: 104 is 6 µs ago.
-        order.push(us(1), us(110), 16, us(6));
-        assert_eq!((order.count(), order.percentile(100)), (5, Some(us(8))));
+        order.push(Sample::delay(us(1)), us(110), 16, us(6));
+        assert_eq!((order.count(), statistic(&order, 100)), (5, Some(us(8))));
         // A pause after which all are old, also one that the 32 bits cannot tell from none (2^38 ps).
         for pause in [us(7), Time::from_ps(1 << 38), Time::from_ps((1 << 38) + 64), Time::from_s(1000)] {
             let mut order = order;
-            order.push(us(2), us(110) + pause, 16, us(6));
-            assert_eq!((order.count(), order.percentile(50)), (1, Some(us(2))));
+            order.push(Sample::delay(us(2)), us(110) + pause, 16, us(6));
+            assert_eq!((order.count(), statistic(&order, 50)), (1, Some(us(2))));
         }
         // Across the wrap of the 32 bits ages are right.
         let wrap = Time::from_ps((1 << 38) - 2_000_000);
         let mut order = Order::<16>::new();
         for i in 1..=8 {
-            order.push(us(i), wrap + us(i), 16, us(3));
+            order.push(Sample::delay(us(i)), wrap + us(i), 16, us(3));
             assert_eq!(order.count() as u64, i.min(4), "{i}");
         }
         // The largest limit, 2^30 steps: a sample of that age stays, one step older goes.
         let most = Time::from_ps(1 << 36);
         let mut order = Order::<16>::new();
-        order.push(us(1), Time::ZERO, 16, Time::from_s(1));
-        order.push(us(2), most, 16, Time::from_s(1));
+        order.push(Sample::delay(us(1)), Time::ZERO, 16, Time::from_s(1));
+        order.push(Sample::delay(us(2)), most, 16, Time::from_s(1));
         assert_eq!(order.count(), 2);
-        order.push(us(3), most + Time::from_ps(64), 16, Time::from_s(1));
+        order.push(Sample::delay(us(3)), most + Time::from_ps(64), 16, Time::from_s(1));
         assert_eq!(order.count(), 2);
         // Equal samples of which the oldest go: those that stay are the later ones.
         let mut order = Order::<16>::new();
-        (0..6).for_each(|i| order.push(us(5), us(i), 16, us(2)));
+        (0..6).for_each(|i| order.push(Sample::delay(us(5)), us(i), 16, us(2)));
         assert_eq!(order.count(), 3);
     }
 
     #[test]
     fn long_delays_saturate_and_all_is_rounded_down() {
         let mut order = Order::<2>::new();
-        order.push(Time::from_s(3), us(1), 2, ALWAYS);
-        assert_eq!(order.percentile(50), Some(Time::from_ps(u64::from(u32::MAX) << 6)));
-        order.push(Time::from_ps(127), us(2), 2, ALWAYS);
-        assert_eq!(order.percentile(50), Some(Time::from_ps(64)));
-        order.push(Time::NEVER, Time::NEVER, u64::MAX, Time::ZERO);
+        order.push(Sample::delay(Time::from_s(3)), us(1), 2, ALWAYS);
+        assert_eq!(statistic(&order, 50), Some(Time::from_ps(u64::from(u32::MAX) << 6)));
+        order.push(Sample::delay(Time::from_ps(127)), us(2), 2, ALWAYS);
+        assert_eq!(statistic(&order, 50), Some(Time::from_ps(64)));
+        order.push(Sample::delay(Time::NEVER), Time::NEVER, u64::MAX, Time::ZERO);
         assert_eq!(order.count(), 1);
-        order.push(us(1), Time::NEVER, 0, ALWAYS);
-        assert_eq!((order.count(), order.percentile(50)), (1, Some(us(1))));
+        order.push(Sample::delay(us(1)), Time::NEVER, 0, ALWAYS);
+        assert_eq!((order.count(), statistic(&order, 50)), (1, Some(us(1))));
+    }
+
+    #[test]
+    fn samples_that_there_are_not_count_as_the_least_by_hand() {
+        // 30 and 20 us of five: 0 0 0 20 30, the third is the least. The fourth of four in five: 0 20 30 30 40: 30.
+        let mut order = Order::<8>::new();
+        assert_eq!((order.percentile_of(50, 0), order.percentile_of(50, 5)), (None, Some(Sample::LEAST)));
+        percentiles(&mut order, &[30, 20], 5, 50);
+        assert_eq!(order.percentile_of(50, 5), Some(Sample::LEAST));
+        assert_eq!(order.percentile_of(80, 5), Some(Sample::delay(us(20))));
+        percentiles(&mut order, &[30, 40], 5, 50);
+        assert_eq!(order.percentile_of(50, 5), Some(Sample::delay(us(30))));
+        // No fewer than there are.
+        assert_eq!(order.percentile_of(50, 1), order.percentile(50));
+    }
+
+    #[test]
+    fn old_samples_go_without_a_new_one_too() {
+        // Of 10 30 12 11 the last two are 12 11; the one not older than 1 us at 104 is the last, from 103.
+        let mut order = Order::<8>::new();
+        percentiles(&mut order, &[10, 30, 12, 11], 5, 50);
+        order.drop_old(us(104), 4, ALWAYS);
+        assert_eq!(order.count(), 4);
+        order.drop_old(us(104), 2, ALWAYS);
+        assert_eq!(
+            (order.count(), statistic(&order, 50), statistic(&order, 100)),
+            (2, Some(us(11)), Some(us(12)))
+        );
+        order.drop_old(us(104), 2, us(1));
+        assert_eq!((order.count(), statistic(&order, 100)), (1, Some(us(11))));
+        order.drop_old(us(300), 2, us(1));
+        assert_eq!((order.count(), order.percentile(50)), (0, None));
+        // It is as empty as before: 9, and then 9 20.
+        assert_eq!(percentiles(&mut order, &[9, 20], 5, 50), [9, 9]);
+    }
+
+    #[test]
+    fn shares_of_marked_packets_come_back() {
+        for packets in [1, 2, 3, 7, 64, 1000, 65_536] {
+            for marked in [0, 1, packets / 3, packets - 1, packets] {
+                assert_eq!(Sample::share(marked, packets).of(packets), marked, "{marked}/{packets}");
+            }
+        }
+        // Half of the packets, of three: one and a half, rounded up. More marks than packets are all of them.
+        assert_eq!(
+            (Sample::share(1, 2).of(3), Sample::share(5, 2).of(4), Sample::share(0, 0).of(9)),
+            (2, 4, 0)
+        );
+        assert!(Sample::LEAST == Sample::share(0, 4) && Sample::share(1, 4) < Sample::share(1, 3));
     }
 }

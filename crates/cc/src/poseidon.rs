@@ -29,6 +29,8 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals, derived,
 };
+use crate::median::{Filtered, Signal};
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
@@ -260,7 +262,7 @@ pub struct Poseidon {
     last_decrease: Time,
     /// Latest; the base RTT before the first measurement.
     rtt: Time,
-    /// Largest delay of a hop that the last acknowledgement brought (MPD).
+    /// Largest delay of a hop (MPD) that the last step went by.
     hop_delay: Time,
 }
 
@@ -297,6 +299,24 @@ impl Poseidon {
         };
         (distance * (alpha * params.m)).exp2().clamp_to(params.min_md, params.max_md)
     }
+
+    /// An acknowledgement, whose largest delay of a hop counts as `hop_delay`.
+    fn acknowledged(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack, hop_delay: Time) {
+        let Setup { params, derived, .. } = setup;
+        self.rtt = ack.rtt();
+        self.hop_delay = hop_delay;
+        let slowness = self.slowness(setup);
+        let target = Self::target(setup, slowness);
+        let factor = Self::factor(setup, slowness, target, self.hop_delay);
+        if self.hop_delay <= target || params.md == Decrease::PerAck {
+            let acked = Fixed::whole(ack.acked.get()).min(self.cwnd);
+            self.cwnd += (factor - Fixed::ONE) * acked;
+        } else if ack.sent >= self.last_decrease {
+            self.cwnd = self.cwnd * factor;
+            self.last_decrease = ack.now;
+        }
+        self.cwnd = self.cwnd.clamp_to(derived.min_cwnd, derived.max_cwnd);
+    }
 }
 
 /// A delay as two bytes carry it.
@@ -329,20 +349,7 @@ impl CongestionControl for Poseidon {
     }
 
     fn on_ack(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, derived, .. } = setup;
-        self.rtt = ack.rtt();
-        self.hop_delay = carried(setup, ack.hop_delay);
-        let slowness = self.slowness(setup);
-        let target = Self::target(setup, slowness);
-        let factor = Self::factor(setup, slowness, target, self.hop_delay);
-        if self.hop_delay <= target || params.md == Decrease::PerAck {
-            let acked = Fixed::whole(ack.acked.get()).min(self.cwnd);
-            self.cwnd += (factor - Fixed::ONE) * acked;
-        } else if ack.sent >= self.last_decrease {
-            self.cwnd = self.cwnd * factor;
-            self.last_decrease = ack.now;
-        }
-        self.cwnd = self.cwnd.clamp_to(derived.min_cwnd, derived.max_cwnd);
+        self.acknowledged(setup, ack, carried(setup, ack.hop_delay));
     }
 
     /// Window only; a window below one packet is paced at its own rate.
@@ -374,6 +381,19 @@ impl CongestionControl for Poseidon {
             2 => Some(Value::Bytes(Bytes::new(self.cwnd.floor()))),
             _ => None,
         }
+    }
+}
+
+impl Filtered for Poseidon {
+    const SIGNAL: Signal = Signal::HopDelay;
+
+    fn sample(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack) -> Option<Sample> {
+        Some(Sample::delay(carried(setup, ack.hop_delay)))
+    }
+
+    fn step(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack, filtered: Option<Sample>, _marked: u32) {
+        let hop_delay = filtered.map_or_else(|| carried(setup, ack.hop_delay), Sample::time);
+        self.acknowledged(setup, ack, hop_delay);
     }
 }
 

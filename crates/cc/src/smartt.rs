@@ -28,6 +28,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Sent, Setup, Signals,
     derived,
 };
+use crate::median::{Filtered, Signal};
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
 
 choice! {
@@ -350,6 +352,37 @@ impl Smartt {
         self.cwnd = self.cwnd.clamp_to(setup.derived.packet, setup.derived.max_cwnd);
     }
 
+    /// An acknowledgement, whose RTT and mark count as these.
+    fn acknowledged(&mut self, setup: &Setup<SmarttParams>, ack: &Ack, rtt: Time, marked: bool) {
+        let Setup { params, derived, .. } = setup;
+        let bytes = Fixed::whole(ack.acked.get());
+        self.inflight = ack.inflight_now;
+        self.acked += ack.acked;
+        let mark = if marked { params.mark_weight } else { Fixed::ZERO };
+        self.marks = mark + (Fixed::ONE - params.mark_weight) * self.marks;
+        self.to_ignore -= ack.acked;
+        if self.to_ignore == Bytes::ZERO {
+            self.adapt(setup, ack.now);
+        }
+        if self.to_ignore > Bytes::ZERO {
+            return;
+        }
+        let near = rtt < derived.fast_below && !marked;
+        if near {
+            self.near_base += ack.acked;
+        } else {
+            (self.near_base, self.near_base_of) = (Bytes::ZERO, self.cwnd);
+        }
+        if near && Fixed::whole(self.near_base.get()) > self.near_base_of {
+            self.cwnd += params.fast_increase * derived.packet;
+        } else if marked {
+            self.decrease(setup, bytes, rtt);
+        } else {
+            self.increase(setup, bytes, rtt);
+        }
+        self.limit(setup);
+    }
+
     /// A packet was lost.
     fn nack(&mut self, setup: &Setup<SmarttParams>, bytes: Bytes, now: Time) {
         if self.to_ignore > Bytes::ZERO {
@@ -392,33 +425,7 @@ impl CongestionControl for Smartt {
     }
 
     fn on_ack(&mut self, setup: &Setup<SmarttParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, derived, .. } = setup;
-        let (rtt, marked, bytes) = (ack.rtt(), ack.marked > 0, Fixed::whole(ack.acked.get()));
-        self.inflight = ack.inflight_now;
-        self.acked += ack.acked;
-        let mark = if marked { params.mark_weight } else { Fixed::ZERO };
-        self.marks = mark + (Fixed::ONE - params.mark_weight) * self.marks;
-        self.to_ignore -= ack.acked;
-        if self.to_ignore == Bytes::ZERO {
-            self.adapt(setup, ack.now);
-        }
-        if self.to_ignore > Bytes::ZERO {
-            return;
-        }
-        let near = rtt < derived.fast_below && !marked;
-        if near {
-            self.near_base += ack.acked;
-        } else {
-            (self.near_base, self.near_base_of) = (Bytes::ZERO, self.cwnd);
-        }
-        if near && Fixed::whole(self.near_base.get()) > self.near_base_of {
-            self.cwnd += params.fast_increase * derived.packet;
-        } else if marked {
-            self.decrease(setup, bytes, rtt);
-        } else {
-            self.increase(setup, bytes, rtt);
-        }
-        self.limit(setup);
+        self.acknowledged(setup, ack, ack.rtt(), ack.marked > 0);
     }
 
     fn on_loss(&mut self, setup: &Setup<SmarttParams>, loss: &Loss) {
@@ -449,6 +456,18 @@ impl CongestionControl for Smartt {
             1 => Some(Value::Bytes(self.to_ignore)),
             _ => None,
         }
+    }
+}
+
+impl Filtered for Smartt {
+    const SIGNAL: Signal = Signal::DelayAndMarks;
+
+    fn sample(&mut self, _setup: &Setup<SmarttParams>, ack: &Ack) -> Option<Sample> {
+        Some(Sample::delay(ack.rtt()))
+    }
+
+    fn step(&mut self, setup: &Setup<SmarttParams>, ack: &Ack, filtered: Option<Sample>, marked: u32) {
+        self.acknowledged(setup, ack, filtered.map_or(ack.rtt(), Sample::time), marked > 0);
     }
 }
 

@@ -30,6 +30,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Path, Setup, Signals,
     derived,
 };
+use crate::median::{Filtered, Signal};
+use crate::order::Sample;
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
@@ -593,6 +595,19 @@ impl CongestionControl for Swift {
 
     fn probe(&self, setup: &Setup<SwiftParams>, place: usize) -> Option<Value> {
         self.show(setup.into(), place)
+    }
+}
+
+impl Filtered for Swift {
+    const SIGNAL: Signal = Signal::Delay;
+
+    fn sample(&mut self, _setup: &Setup<SwiftParams>, ack: &Ack) -> Option<Sample> {
+        Some(Sample::delay(ack.rtt()))
+    }
+
+    fn step(&mut self, setup: &Setup<SwiftParams>, ack: &Ack, filtered: Option<Sample>, _marked: u32) {
+        self.measure(setup.into(), ack.rtt());
+        self.follow(setup.into(), ack, filtered.map_or(ack.rtt(), Sample::time));
     }
 }
 

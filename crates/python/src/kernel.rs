@@ -4,9 +4,10 @@ use incast_cc::any::Visitor;
 use incast_cc::params::Described;
 use incast_cc::{AnyParams, CongestionControl, Path, Setup};
 
-/// The names of the signals that an algorithm needs with these parameters.
+/// The names of the signals that an algorithm needs with these parameters, and `median` if it is behind a median: the
+/// functions in the kernel have none.
 pub(crate) fn signals(params: &AnyParams) -> Vec<&'static str> {
-    params.signals().names().collect()
+    params.signals().names().chain(params.has_median().then_some("median")).collect()
 }
 
 /// Returns the bytes of the setup for these parameters on this path. The layout is C's, and the same on

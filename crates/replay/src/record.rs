@@ -10,8 +10,8 @@ use incast_capi::types::incast_value;
 use incast_cc::any::Visitor;
 use incast_cc::params::{Described, Kind, Value};
 use incast_cc::{
-    Ack, Allowance, AnyParams, CongestionControl, IntStack, Internal, Loss, Overhead, Path, Sent, Setup,
-    Signals,
+    Ack, Allowance, AnyParams, CongestionControl, Fixed, IntStack, Internal, Loss, Overhead, Path, Sent,
+    Setup, Signals,
 };
 use incast_sim::Simulation;
 use incast_sim::describe::algorithm::Algorithm;
@@ -149,17 +149,35 @@ pub struct Records {
     pub random: u64,
 }
 
-/// Records at least `calls` calls of an algorithm: an eighth from the simulator, three quarters random.
+/// Before the name of an algorithm: behind a median of its signal ([`incast_cc::median`]).
+pub const MEDIAN: &str = "median-";
+
+/// The options of the median in traces; the others are drawn.
+const OPTIONS: [(&str, Value); 4] = [
+    ("median", Value::Count(15)),
+    ("median_share", Value::Ratio(Fixed::ratio(1, 2))),
+    ("median_age", Value::Ratio(Fixed::whole(2))),
+    ("median_pacing", Value::Ratio(Fixed::ratio(6, 5))),
+];
+
+/// Records at least `calls` calls of an algorithm, which may be behind a [`MEDIAN`]: an eighth from the simulator, three
+/// quarters random.
 ///
 /// # Errors
 /// When there is no such algorithm, or when a simulation does not end well.
 pub fn record(algorithm: &str, calls: u64, pool: &Pool) -> Result<Records, String> {
     let mut records = Records::default();
+    let of = algorithm.strip_prefix(MEDIAN).unwrap_or(algorithm);
     let preset = |name: &str| {
-        AnyParams::named(algorithm, Some(name)).ok_or_else(|| format!("no algorithm {algorithm} {name}"))
+        let none = || format!("no algorithm {algorithm} {name}");
+        let mut params = AnyParams::named(of, Some(name)).ok_or_else(none)?;
+        if of != algorithm && !OPTIONS.iter().all(|(name, value)| params.set(name, *value)) {
+            return Err(none());
+        }
+        Ok(params)
     };
     let mut presets = Vec::new();
-    AnyParams::named(algorithm, None)
+    AnyParams::named(of, None)
         .ok_or_else(|| format!("no algorithm {algorithm}"))?
         .presets(|name, _| presets.push(name));
     for round in 0.. {
@@ -183,7 +201,9 @@ pub fn record(algorithm: &str, calls: u64, pool: &Pool) -> Result<Records, Strin
         let mut params = preset(name)?;
         // One time in three with parameters of any size.
         if round % 3 == 2 {
-            for (place, (parameter, kind, _)) in parameters(&params).into_iter().enumerate() {
+            // Whether there is a median is the trace's.
+            let drawn = parameters(&params).into_iter().filter(|(parameter, ..)| *parameter != "median");
+            for (place, (parameter, kind, _)) in drawn.enumerate() {
                 params.set(parameter, admitted(kind, draw(round, place as u64)));
             }
         }

@@ -15,6 +15,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::browser::Browser;
+use crate::record::MEDIAN;
 
 /// No step.
 pub const NEVER: u64 = u64::MAX;
@@ -37,10 +38,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it has this algorithm.
+    /// Whether it has this algorithm. The kernel has none behind a median.
     #[must_use]
     pub fn has(&self, algorithm: &str) -> bool {
         self.lacking.iter().all(|(name, _)| name != algorithm)
+            && (self.objects.is_none() || !algorithm.starts_with(MEDIAN))
     }
 
     /// Runs it; what it wrote, in 8-byte numbers.

@@ -38,49 +38,52 @@ macro_rules! function {
 /// space.
 macro_rules! functions {
     ($module:ident: $flow:ident) => {
+        functions!(concat!("incast_", stringify!($module)); $flow);
+    };
+    ($name:expr; $flow:ident) => {
         use incast_cc::{Ack, Allowance, CongestionControl, IntStack, Loss, Sent, SetupOf};
         use incast_units::Time;
         use incast_units::math::{div_wide, mul_div, shift_div};
 
-        function!(concat!("incast_", stringify!($module), "_start"),
+        function!(concat!($name, "_start"),
             start(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
                 flow.restart(setup, Time::from_ps(now));
             });
-        function!(concat!("incast_", stringify!($module), "_on_ack"),
+        function!(concat!($name, "_on_ack"),
             on_ack(flow: out $flow, setup: in SetupOf<$flow>, ack: in Ack, int: in IntStack;) {
                 flow.on_ack(setup, ack, int);
             });
-        function!(concat!("incast_", stringify!($module), "_on_cnp"),
+        function!(concat!($name, "_on_cnp"),
             on_cnp(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
                 flow.on_cnp(setup, Time::from_ps(now));
             });
-        function!(concat!("incast_", stringify!($module), "_on_loss"),
+        function!(concat!($name, "_on_loss"),
             on_loss(flow: out $flow, setup: in SetupOf<$flow>, loss: in Loss;) {
                 flow.on_loss(setup, loss);
             });
-        function!(concat!("incast_", stringify!($module), "_on_sent"),
+        function!(concat!($name, "_on_sent"),
             on_sent(flow: out $flow, setup: in SetupOf<$flow>, sent: in Sent;) {
                 flow.on_sent(setup, sent);
             });
-        function!(concat!("incast_", stringify!($module), "_on_timer"),
+        function!(concat!($name, "_on_timer"),
             on_timer(flow: out $flow, setup: in SetupOf<$flow>; now: u64) {
                 flow.on_timer(setup, Time::from_ps(now));
             });
-        function!(concat!("incast_", stringify!($module), "_tag"),
+        function!(concat!($name, "_tag"),
             tag(flow: in $flow, setup: in SetupOf<$flow>, tag: out u32;) {
                 *tag = flow.tag(setup);
             });
-        function!(concat!("incast_", stringify!($module), "_deadline"),
+        function!(concat!($name, "_deadline"),
             deadline(flow: in $flow, deadline: out Time;) {
                 *deadline = flow.deadline();
             });
-        function!(concat!("incast_", stringify!($module), "_allowance"),
+        function!(concat!($name, "_allowance"),
             allowance(flow: in $flow, setup: in SetupOf<$flow>, allowance: out Allowance;) {
                 *allowance = flow.allowance(setup);
             });
         // Nothing calls this. With it the compiler knows nothing of what the divisions are given: it would leave out an
         // argument that is always the same, and the verifier, which looks at them alone, asks for all.
-        function!(concat!("incast_", stringify!($module), "_divide"),
+        function!(concat!($name, "_divide"),
             divide(quotients: out [u64; 3]; a: u64, b: u64, c: u64) {
                 *quotients = [mul_div(a, b, c), shift_div(a, b), div_wide(a, b, c)];
             });

@@ -23,6 +23,22 @@ macro_rules! algorithms {
 
 incast_cc::for_each_algorithm!(algorithms);
 
+/// Algorithms behind a median of their signal: `incast_median_swift_on_ack`.
+#[cfg(not(one))]
+mod median {
+    macro_rules! filtered {
+        ($($module:ident: $flow:ident;)+) => {$(
+            mod $module {
+                type Flow = incast_cc::median::Median<incast_cc::$module::$flow>;
+
+                functions!(concat!("incast_median_", stringify!($module)); Flow);
+            }
+        )+};
+    }
+
+    incast_cc::for_each_filtered!(filtered);
+}
+
 /// One broken rule for each feature, to see the check fail.
 mod broken {
     #[cfg(feature = "panic")]

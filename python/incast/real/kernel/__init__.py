@@ -289,6 +289,7 @@ _MARKING = ', ecn = { kmin = "10KB", kmax = "10KB", pmax = 1 }'
 
 _UNTOLD = {
     "receiver_flows": "the number of flows at the receiver, which TCP lacks; add --set count=estimate",
+    "median": "a median before its signal, which only mswift has in the kernel",
 }
 
 
