@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use incast_cc::order::Order;
+use incast_cc::order::{Order, Sample};
 use incast_units::Time;
 
 use crate::acks::trace;
@@ -71,8 +71,8 @@ pub(crate) fn perform(method: &str, delays: &str, size: &str, times: &str) -> Re
 fn by_order(delays: &[Time], size: usize) -> u64 {
     let mut order = Order::<512>::new();
     let median = |delay: &Time| {
-        order.push(*delay, Time::ZERO, size as u64, Time::NEVER);
-        order.percentile(50).unwrap_or_default().ps() >> 6
+        order.push(Sample::delay(*delay), Time::ZERO, size as u64, Time::NEVER);
+        order.percentile(50).map_or(0, |sample| sample.time().ps() >> 6)
     };
     delays.iter().map(median).sum()
 }

@@ -172,8 +172,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The algorithm's entry in the catalogue; with a median that of the algorithm behind it, which has another
-            /// state.
+            /// The algorithm's entry in the catalogue. Behind a median it has another state, and none in the kernel.
             #[must_use]
             pub fn info(&self) -> Info {
                 struct Entry;

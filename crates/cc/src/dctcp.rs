@@ -193,7 +193,7 @@ impl Dctcp {
         };
     }
 
-    /// An acknowledgement of whose packets so many count as marked.
+    /// An acknowledgement, of whose packets `marked` count as marked.
     fn acknowledged(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, marked: u32) {
         let params = &setup.params;
         self.rtt = ack.rtt();

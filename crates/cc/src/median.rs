@@ -161,8 +161,8 @@ pub trait Filtered: CongestionControl {
     /// signal.
     fn sample(&mut self, setup: &Setup<Self::Params>, ack: &Ack) -> Option<Sample>;
 
-    /// Takes the step of [`on_ack`](CongestionControl::on_ack) by the sample `filtered` in place of the latest, and by so
-    /// many marked packets.
+    /// Takes the step of [`on_ack`](CongestionControl::on_ack) by the sample `filtered` in place of the latest, and by
+    /// `marked` marked packets.
     fn step(&mut self, setup: &Setup<Self::Params>, ack: &Ack, filtered: Option<Sample>, marked: u32);
 }
 
@@ -201,7 +201,7 @@ impl<P: Described> Presets for MedianOf<P> {
     const PRESETS: &'static [Preset<Self>] = &[];
 }
 
-/// Names, parameters and presets are those of the algorithm; [`AnyParams`](crate::AnyParams) has both halves.
+/// The names are the algorithm's; its parameters and presets are in [`AnyParams`](crate::AnyParams), as are the options.
 impl<P: Described> Described for MedianOf<P> {
     const ABOUT: About = P::ABOUT;
     const PARAMS: &'static [Param<Self>] = &[];
@@ -367,7 +367,7 @@ where
 const ROOM: usize = 16;
 
 impl<A: Filtered> Median<A> {
-    /// The algorithm's internal quantities, those of the filter, and room.
+    /// The internal quantities of the algorithm and of the filter, and room.
     const ALL: &'static [Internal; ROOM] = &{
         let filter = [
             Internal {

@@ -136,7 +136,7 @@ impl<const N: usize> Order<N> {
         }
     }
 
-    /// Returns how many samples go so that of `count` at most `most` stay, and none older than `age`.
+    /// Returns the number of samples that go: beyond `most` of `count`, or older than `age`.
     fn leaving(&self, count: usize, now: Time, most: u64, age: Time) -> usize {
         let most = usize::try_from(most).unwrap_or(N).clamp(1, N);
         let leaving = count.saturating_sub(most);
@@ -150,7 +150,7 @@ impl<const N: usize> Order<N> {
         self.percentile_of(percent, 0)
     }
 
-    /// The same of `of` samples, of which those that there are not (yet) count as the least.
+    /// The sample of rank ⌈percent · `of` / 100⌉ of `of` samples, of which those that there are not (yet) count as the least.
     #[must_use]
     pub fn percentile_of(&self, percent: u64, of: u64) -> Option<Sample> {
         let count = self.count() as u64;
