@@ -406,7 +406,11 @@ def fingerprint(algorithm: str) -> str:
             digest.update(f"{preset} {settings}".encode())
         else:
             # Presets put no median before a signal, and its other options then decide nothing.
-            own = [it for it in known.parameters if not it.name.startswith("median") or it.name == "median_average"]
+            own = [
+                it
+                for it in known.parameters
+                if not it.name.startswith("median") or it.name == "median_average"
+            ]
             digest.update(f"{preset} {[(it.name, it.value) for it in own]}".encode())
     for cell in cells(algorithm):
         digest.update(repr(cell.changes()).encode())

@@ -216,7 +216,7 @@ def test_parameters_and_path_are_what_the_code_in_the_kernel_reads() -> None:
         ("dcqcn", [], "there is no 'dcqcn' for the kernel; known: constant, oscar"),
         ("sqcc", [], "add --set count=estimate"),
         ("hpcc:synchronised", [], "hpcc:synchronised needs the signal packet_tag, which TCP lacks"),
-        ("swift", ["median=5"], "swift needs a median before its signal, which only mswift has in the kernel"),
+        ("swift", ["median=5"], "swift needs a median before its signal"),
         ("nscc", [], "there is no 'nscc' for the kernel"),
     ],
 )
