@@ -21,7 +21,7 @@ from models.links import Packet, Wire, duration
 from models.plain import Host, Outcome
 from models.schedulers import DeficitRoundRobin, RoundRobin
 
-MAP_TIMER = 2
+MAP_TIMER = links.ARRIVAL + 1
 """At a switch regular maps come after all arrivals of an instant, by port."""
 
 MAP_FRAME = 156
@@ -92,6 +92,15 @@ class BfcHost(Host):
         super().__init__(clock, case, link)
         self.paused: frozenset[int] = frozenset()
         self.pauses: list[Pause] = []
+        _watch(clock, self.wire, self.turned)
+
+    def turned(self, port: int, down: bool) -> None:
+        """The link fails, with what its far end has paused, or returns."""
+        self.wire.down = down
+        if down:
+            before, self.paused = self.paused, frozenset()
+            record(self.pauses, self.clock.now, self.name, port, before, self.paused)
+        self.serve()
 
     def arrived(self, port: int, packet: Packet) -> None:
         if packet.flow is not None:
@@ -109,7 +118,7 @@ class BfcHost(Host):
 
     def serve(self) -> None:
         """Control packets first, then the first ready flow that is not paused; paused ones stay."""
-        if self.wire.busy:
+        if self.wire.busy or self.wire.down:
             return
         if self.replies:
             self.wire.send(self.replies.popleft())
@@ -123,6 +132,13 @@ class BfcHost(Host):
                 sender.state, self.leaving = "leaving", sender
                 sender.send()
                 return
+
+
+def _watch(clock: Clock, wire: Wire, turned: Callable[[int, bool], None]) -> None:
+    """Has a node called whenever the link of a port fails or returns."""
+    for outage in wire.link.outages:
+        for time, down in zip(outage, (True, False), strict=True):
+            clock.at(time, links.CHANGED, wire.port, turned, wire.port, down)
 
 
 def number(sender: plain.Sender) -> int:
@@ -245,7 +261,26 @@ class BfcSwitch(switches.Switch):
         wire = Wire(self.clock, link, self, len(self.wires))
         self.wires.append(wire)
         self.ports.append(Port(self.bfc, wire))
+        _watch(self.clock, wire, self.turned)
         return wire
+
+    def turned(self, port: int, down: bool) -> None:
+        """A link fails or returns."""
+        here = self.ports[port]
+        here.wire.down = down
+        if down:
+            before, here.paused = here.paused, frozenset()
+            record(self.pauses, self.clock.now, self.name, port, before, here.paused)
+            here.counts.clear()
+            here.frames.clear()
+            here.map_waits = False
+            waiting = [it for other in self.ports for queue in other.queues for it in queue]
+            for it in waiting:
+                it.pausing = it.pausing and it.ingress != port
+            for it in (it for queue in here.queues for it in queue if it.pausing):
+                it.pausing = False
+                self.lower(it)
+        self.serve(port)
 
     def arrived(self, port: int, packet: Packet) -> None:
         if packet.flow is None:
@@ -372,7 +407,7 @@ class BfcSwitch(switches.Switch):
     def serve(self, port: int) -> None:
         """Begins to send the next packet of a port: frames of BFC, control packets, data."""
         here = self.ports[port]
-        if here.wire.busy:
+        if here.wire.busy or here.wire.down:
             return
         if here.frames:
             here.sent += 1
@@ -396,10 +431,14 @@ class BfcSwitch(switches.Switch):
             waiting.entry.packets -= 1
             waiting.entry.time = self.clock.now
         if waiting.pausing:
-            counts = self.ports[waiting.ingress].counts
-            counts[waiting.number] -= 1
-            if counts[waiting.number] == 0:
-                self.resume(waiting.ingress, waiting.number)
+            self.lower(waiting)
+
+    def lower(self, waiting: Waiting) -> None:
+        """A packet pauses its number no longer."""
+        counts = self.ports[waiting.ingress].counts
+        counts[waiting.number] -= 1
+        if counts[waiting.number] == 0:
+            self.resume(waiting.ingress, waiting.number)
 
 
 @dataclass(frozen=True)
@@ -577,6 +616,24 @@ def star(seed: int) -> BfcCase:
     return _varied(draw, case)
 
 
+def broken(seed: int) -> BfcCase:
+    """A star with an incast, and links that fail and return."""
+    draw = random.Random(f"bfc outages {seed}")
+    case = star(seed)
+    victim = Counter(flow.destination for flow in case.flows).most_common(1)[0][0]
+    failing = {victim if draw.random() < 0.5 else draw.choice(case.flows).source for _ in range(2)}
+    broken_links = []
+    for link in case.links:
+        outages: list[tuple[int, int]] = []
+        if failing & {link.a, link.b}:
+            for _ in range(draw.randint(1, 3)):
+                fails = (outages[-1][1] if outages else 0) + draw.randrange(1, 15 * US)
+                outages.append((fails, fails + draw.choice([1, draw.randrange(1, US), draw.randrange(1, 10 * US)])))
+        broken_links.append(replace(link, outages=tuple(outages)))
+    transport = replace(case.transport, rto=draw.randrange(100 * US, 200 * US))
+    return replace(case, links=tuple(broken_links), transport=transport)
+
+
 def _slower(draw: random.Random, link: Link) -> Link:
     return replace(link, rate=link.rate // draw.randint(2, 5))
 
@@ -608,5 +665,5 @@ def spines(seed: int) -> BfcCase:
     return _varied(draw, BfcCase(links, tuple(flows), transport, balancing=case.balancing, bfc=bfc))
 
 
-KINDS: dict[str, Callable[[int], BfcCase]] = {"bfc star": star, "bfc spines": spines}
+KINDS: dict[str, Callable[[int], BfcCase]] = {"bfc star": star, "bfc spines": spines, "bfc outages": broken}
 """Functions that draw a case of each kind from a seed."""

@@ -18,12 +18,16 @@ US = 10**6
 
 @dataclass(frozen=True)
 class Link:
-    """A link between two nodes: bits per second, and picoseconds one way."""
+    """A link between two nodes: bits per second, and picoseconds one way.
+
+    It is down during its outages, each a time at which it fails and one at which it returns.
+    """
 
     a: str
     b: str
     rate: int
     delay: int
+    outages: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,13 @@ class Case:
             transport["ack_every"] = f"{self.transport.ack_payload}B"
         balancing = self.balancing.keys({flow.balancing or "ecmp" for flow in self.flows})
         sections: dict[str, object] = {"balancing": balancing} if balancing else {}
+        changes = [
+            {"at": f"{fails}ps", "until": f"{returns}ps", "between": [link.a, link.b], "state": "down"}
+            for link in self.links
+            for fails, returns in link.outages
+        ]
+        if changes:
+            sections["change"] = changes
         return sections | {
             "topology": self.topology(),
             "switch": switch,

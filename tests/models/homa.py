@@ -33,7 +33,7 @@ that it waits, and how often it was not taken for lost since messages before it 
 class Settings:
     """The keys of `[transport.homa]`, in bytes and picoseconds; None for the default."""
 
-    rtt_bytes: int | None = None
+    rtt_bytes: int | str | None = None
     overcommitment: int = 1
     levels: int | None = None
     unscheduled: int | str = 2
@@ -60,7 +60,7 @@ class Settings:
             keys |= {"oldest_share": float(self.oldest_share), "oldest_step": f"{self.oldest_step}B"}
         for name, size in (("rtt_bytes", self.rtt_bytes), ("cap", self.cap)):
             if size is not None:
-                keys[name] = f"{size}B"
+                keys[name] = size if isinstance(size, str) else f"{size}B"
         if self.levels is not None:
             keys["levels"] = self.levels
         if self.cutoffs is not None:
@@ -105,13 +105,22 @@ def _block(number: int, flow: Flow) -> dict[str, object]:
 class Plan:
     """Knowledge of all hosts from the start: RTTbytes and the priority levels."""
 
-    def __init__(self, case: HomaCase, rtt_bytes: int) -> None:
+    def __init__(self, case: HomaCase) -> None:
         homa, payload = case.homa, case.transport.payload
         self.case, self.homa, self.payload = case, homa, payload
-        self.at_once = max(1, -(-rtt_bytes // payload))
+        routes = ways.routes(case)
+        pairs = {(flow.source, flow.destination) for flow in case.flows}
+        if homa.rtt_bytes == "pair":
+            rtt_bytes = {pair: ways.pair_bytes(case, routes, *pair) for pair in pairs}
+        elif isinstance(homa.rtt_bytes, int):
+            rtt_bytes = dict.fromkeys(pairs, homa.rtt_bytes)
+        else:
+            rtt_bytes = dict.fromkeys(pairs, _rtt_bytes(case, routes))
+        self.at_once = {pair: max(1, -(-size // payload)) for pair, size in rtt_bytes.items()}
         self.levels = len(case.quanta) if homa.levels is None else homa.levels
-        sizes = sorted(flow.size for flow in case.flows)
-        first_bytes = [min(size, self.at_once * payload) for size in sizes]
+        flows = sorted(case.flows, key=lambda flow: flow.size)
+        sizes = [flow.size for flow in flows]
+        first_bytes = [min(flow.size, self.rtt_packets(flow) * payload) for flow in flows]
         if isinstance(homa.unscheduled, int):
             self.unscheduled = homa.unscheduled
         else:
@@ -132,6 +141,10 @@ class Plan:
         if homa.oldest_share > 0:
             others = self.step * (1 - homa.oldest_share) / homa.oldest_share
             self.every = max(1, math.floor(others + Fraction(1, 2)))
+
+    def rtt_packets(self, flow: Flow) -> int:
+        """Returns RTTbytes of a flow in packets."""
+        return self.at_once[flow.source, flow.destination]
 
     def unscheduled_level(self, size: int) -> int:
         """The level of the first packets of a message."""
@@ -165,7 +178,8 @@ class Outgoing:
     def __init__(self, host: Host, plan: Plan, flow: Flow, number: int, index: int) -> None:
         self.host, self.plan, self.flow, self.number, self.index = host, plan, flow, number, index
         self.packets = -(-flow.size // plan.payload)
-        self.at_once = min(self.packets, plan.at_once)
+        self.rtt_packets = plan.rtt_packets(flow)
+        self.at_once = min(self.packets, self.rtt_packets)
         self.limit = self.at_once
         self.next = 0
         self.again: set[int] = set()
@@ -204,7 +218,7 @@ class Outgoing:
             number, level = self.next, self.level
             self.next += 1
             at_end = (
-                self.plan.homa.last_rtt_bytes == "unscheduled" and number >= self.packets - self.plan.at_once
+                self.plan.homa.last_rtt_bytes == "unscheduled" and number >= self.packets - self.rtt_packets
             )
             if number < self.at_once or at_end:
                 level = self.plan.unscheduled_level(self.flow.size)
@@ -305,7 +319,7 @@ class Incoming:
                 self.known, self.delivered = False, now
                 self.reply("ack")
             self.host.grant()
-            if self.limit == self.plan.at_once == len(self.arrived) < self.outgoing.packets:
+            if self.limit == self.outgoing.rtt_packets == len(self.arrived) < self.outgoing.packets:
                 self.reply("grant", end=self.limit, level=self.level)
                 self.host.counts["told to wait"] += 1
         self.watch()
@@ -428,7 +442,9 @@ class Host:
         candidates = [
             message
             for message in self.incoming
-            if message.known and not message.given_up and message.outgoing.packets > self.plan.at_once
+            if message.known
+            and not message.given_up
+            and message.outgoing.packets > message.outgoing.rtt_packets
         ]
         active: list[Incoming] = []
         for message in sorted(
@@ -441,14 +457,15 @@ class Host:
             message.limit < message.outgoing.packets for message in candidates if message not in active
         )
         for place, message in enumerate(active):
-            wanted = min(message.outgoing.packets, len(message.arrived) + self.plan.at_once)
+            wanted = min(message.outgoing.packets, len(message.arrived) + message.outgoing.rtt_packets)
             self.since_oldest += self.allow(message, wanted, self.plan.scheduled_level(place, len(active)))
         if self.plan.every is not None and self.since_oldest >= self.plan.every:
             self.since_oldest -= self.plan.every
             few = [
                 message
                 for message in candidates
-                if message.limit < message.outgoing.packets and message.outstanding() <= self.plan.at_once
+                if message.limit < message.outgoing.packets
+                and message.outstanding() <= message.outgoing.rtt_packets
             ]
             if few:
                 oldest = min(few, key=lambda message: (message.began, message.index))
@@ -491,10 +508,7 @@ class Run:
 def played(case: HomaCase, order: list[int]) -> Run:
     """Plays a case; `order` are the flows in the order of their starts."""
     clock = Clock()
-    rtt_bytes = case.homa.rtt_bytes
-    if rtt_bytes is None:
-        rtt_bytes = _rtt_bytes(case, ways.routes(case))
-    plan = Plan(case, rtt_bytes)
+    plan = Plan(case)
     switches, hosts = plain.network(
         case, lambda _, number: Switch(clock, case, number), lambda link: Host(clock, link, plan)
     )
@@ -527,25 +541,12 @@ def run(case: HomaCase, order: list[int]) -> list[Outcome]:
     return [nothing if outcome.finish is None else outcome for outcome in played(case, order).outcomes]
 
 
-def _rtt_bytes(case: HomaCase, routes: dict[tuple[str, str], list[int]]) -> int:
+def _rtt_bytes(case: HomaCase, routes: ways.Routes) -> int:
     """Returns the bytes that a host's port sends during the longest round trip of the network."""
-
-    def longest(node: str, destination: str, size: int) -> int:
-        links = [link for link in case.links if node in (link.a, link.b)]
-        ways = [links[port] for port in routes.get((node, destination), [0])]
-        times = []
-        for link in ways:
-            far = link.b if link.a == node else link.a
-            time = duration(size, link.rate) + link.delay
-            times.append(time if far == destination else time + longest(far, destination, size))
-        return max(times)
-
-    hosts = case.hosts()
-    transport = case.transport
-    round_trip = sum(
-        max(longest(a, b, size) for a in hosts for b in hosts if a != b)
-        for size in (transport.data(transport.payload), transport.ack)
-    )
+    hosts, transport = case.hosts(), case.transport
+    paths = [path for a in hosts for b in hosts if a != b for path in ways.paths(case, routes, a, b)]
+    sizes = (transport.data(transport.payload), transport.ack)
+    round_trip = sum(ways.longest(paths, size) for size in sizes)
     rate = max(link.rate for link in case.links if "h" in (link.a[0], link.b[0]))
     return round_trip * rate // (8 * 10**12)
 
@@ -631,6 +632,8 @@ def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
     if draw.random() < 0.3:
         settings = replace(settings, last_rtt_bytes="unscheduled")
     strict = draw.random() < 0.2
+    if rtt_bytes is None and draw.random() < 0.5:
+        settings = replace(settings, rtt_bytes="pair")
     return HomaCase(
         links,
         tuple(flows),

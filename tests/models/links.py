@@ -14,7 +14,7 @@ from models.clock import Clock
 if TYPE_CHECKING:
     from models.plain import Sender
 
-DEPARTED, TAKEN, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(7)
+DEPARTED, CHANGED, TAKEN, ARRIVAL, START, PACED, RETRANSMIT, HELD_ACK = range(8)
 """Events at a node, in their order at one instant (engine.md, *Order of events*)."""
 
 
@@ -54,12 +54,15 @@ class Node(Protocol):
 
 
 class Wire:
-    """One direction of a link: one packet after the other, each of which then takes the link's delay."""
+    """One direction of a link: one packet after the other, each of which then takes the link's delay.
+
+    What has not arrived when the link fails is lost.
+    """
 
     def __init__(self, clock: Clock, link: Link, node: Node, port: int) -> None:
         self.clock, self.link, self.node, self.port = clock, link, node, port
         self.far: tuple[Node, int]
-        self.busy = self.paused = False
+        self.busy = self.paused = self.down = False
 
     def send(self, packet: Packet) -> None:
         """Begins to send a packet."""
@@ -67,7 +70,9 @@ class Wire:
         done = self.clock.now + duration(packet.size, self.link.rate)
         node, port = self.far
         self.clock.at(done, DEPARTED, self.port, self.node.departed, self.port)
-        self.clock.at(done + self.link.delay, ARRIVAL, port, node.arrived, port, packet)
+        arrival = done + self.link.delay
+        if not any(self.clock.now <= fails <= arrival for fails, _ in self.link.outages):
+            self.clock.at(arrival, ARRIVAL, port, node.arrived, port, packet)
 
 
 def duration(size: int, rate: int) -> int:

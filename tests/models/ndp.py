@@ -15,14 +15,14 @@ from incast import Scenario
 from models import cases, trimming
 from models.cases import US, Case, Flow, Link
 from models.clock import Clock
-from models.links import RETRANSMIT, duration
+from models.links import HELD_ACK, RETRANSMIT, duration
 from models.links import Packet as PlainPacket
 from models.plain import KEPT, LARGEST_BACKOFF, Outcome
 from models.plain import Receiver as PlainReceiver
 from models.plain import Sender as PlainSender
 from models.trimming import Packet, Run, TrimmingCase, trimming_spines, trimming_star
 
-PULL = 6
+PULL = HELD_ACK + 1
 """The timer of pulls, as a kind of event: after all others (links.py has those)."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.cases import Case
+from models.cases import Case, Link
+from models.links import duration
 
 
 def routes(case: Case) -> dict[tuple[str, str], list[int]]:
@@ -15,6 +16,35 @@ def routes(case: Case) -> dict[tuple[str, str], list[int]]:
         for switch in case.switches()
         for host in case.hosts()
     }
+
+
+Routes = dict[tuple[str, str], list[int]]
+
+
+def paths(case: Case, routes: Routes, a: str, b: str) -> list[list[Link]]:
+    """Returns all shortest paths between two hosts, each as its links. They begin at any node."""
+    if a == b:
+        return [[]]
+    links = [link for link in case.links if a in (link.a, link.b)]
+    found = []
+    for port in routes.get((a, b), [0]):
+        link = links[port]
+        far = link.b if link.a == a else link.a
+        found += [[link, *rest] for rest in paths(case, routes, far, b)]
+    return found
+
+
+def longest(ways: list[list[Link]], size: int) -> int:
+    """Returns the longest time of a packet over idle links."""
+    return max(sum(duration(size, link.rate) + link.delay for link in way) for way in ways)
+
+
+def pair_bytes(case: Case, routes: Routes, source: str, destination: str) -> int:
+    """Returns the bytes that the path between two hosts takes during their longest round trip."""
+    transport = case.transport
+    forth, back = paths(case, routes, source, destination), paths(case, routes, destination, source)
+    round_trip = longest(forth, transport.data(transport.payload)) + longest(back, transport.ack)
+    return round_trip * max(min(link.rate for link in way) for way in forth) // (8 * 10**12)
 
 
 def _distances(case: Case, host: str) -> dict[str, int]:

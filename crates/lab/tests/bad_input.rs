@@ -356,7 +356,6 @@ fn what_a_change_of_a_link_can_get_wrong() {
         ("an end of nothing", to_h3("state = \"up\"\nuntil = \"3ms\"")),
         ("up twice", to_h3("state = \"up\"")),
         ("down twice", to_h3(down) + &to_h3(down)[GOOD.len()..].replace("2ms", "3ms")),
-        ("an outage under BFC", to_h3(down).replace("[cc]", "[switch.bfc]\n\n[cc]")),
         (
             "a link too long for the buffer",
             to_h3("delay = \"1.5ms\"\nuntil = \"3ms\"").replace("[cc]", "[switch.pfc]\n\n[cc]"),
@@ -455,6 +454,7 @@ fn what_homa_can_get_wrong() {
         ("too many messages granted", homa("overcommitment = 65")),
         ("RTTbytes of nothing", homa("rtt_bytes = \"0B\"")),
         ("RTTbytes as a time", homa("rtt_bytes = \"12us\"")),
+        ("RTTbytes by another word", homa("rtt_bytes = \"path\"")),
         ("an unknown order", homa("scheduled = \"middle\"")),
         ("no timeout", homa("resend_timeout = \"0us\"")),
         ("no tries", homa("resend_tries = 0")),

@@ -50,6 +50,17 @@ pub(crate) trait Behaviour: Sized {
     ) {
     }
 
+    /// The node notices that the link of a port has returned or failed.
+    fn link_noticed<E: Effects>(
+        &mut self,
+        _now: u64,
+        _port: PortId,
+        _up: bool,
+        _facts: &Self::Facts<'_>,
+        _effects: &mut E,
+    ) {
+    }
+
     /// Borrows the sending side of a port to change it.
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;
 }

@@ -83,6 +83,9 @@ macro_rules! nodes {
             fn link_turned<E: Effects>(&mut self, now: u64, port: PortId, up: bool, facts: &Facts, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_turned(now, port, up, facts.as_ref(), effects),)+ }
             }
+            fn link_noticed<E: Effects>(&mut self, now: u64, port: PortId, up: bool, facts: &Facts, effects: &mut E) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_noticed(now, port, up, facts.as_ref(), effects),)+ }
+            }
             fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.egress_mut(port),)+ }
             }

@@ -8,7 +8,7 @@ use common::*;
 use incast_cc::Fixed;
 use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::flow::Flow;
-use incast_sim::describe::network::NodeKind;
+use incast_sim::describe::network::{Change, LinkChange, NodeKind};
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome, PacketKind};
@@ -88,6 +88,85 @@ fn a_pause_at_once_by_hand() {
     assert_eq!(seen.flows[0].delivered, ps(35_365_120));
     assert_eq!(outcome.ports.iter().map(|p| p.pauses_sent).sum::<u64>(), 2);
     run_everywhere(&sim);
+}
+
+#[test]
+fn a_link_that_fails_takes_its_pauses_with_it() {
+    // The run of `a_pause_at_once_by_hand`. At 10 us, when the host is paused and has 31 to 39 to send, its link fails
+    // for 2 us. Both ends forget the pause; a resume at 25 us would meet a host that has sent all. Packets 31 to 39
+    // arrive from 13,080 ns on. Packet 15 begins to leave then, so 16 are in the queue, which is too many: the frame takes
+    // 5.12 ns and 1 us. Packet 39 begins to leave at 1,080 + 39 · 800 = 32,280 ns and is there 1.8 us later.
+    let mut sim = uncontrolled(slow_receiver(), vec![flow(0, 1, 40 * 946, Time::ZERO)], at_once());
+    for (time, what) in [(us(10), LinkChange::Down), (us(12), LinkChange::Up)] {
+        sim.network.changes.push(Change { time, link: 0, what });
+    }
+    let (outcome, seen) = see(&sim);
+    let expected = [
+        (ps(2_405_120), 0, true),
+        (us(10), 0, false),
+        (ps(14_085_120), 0, true),
+        (ps(33_285_120), 0, false),
+    ];
+    assert_eq!(pauses(&seen, 0, 0), expected);
+    assert_eq!((seen.flows[0].delivered, seen.flows[0].resent), (ns(34_080), 0));
+    assert_eq!(outcome.lost, 0);
+    run_everywhere(&sim);
+    // With maps the pause comes at 3,012.48 ns and packets 38 and 39 are left. The map of 9 us is lost on the way.
+    // The next pause is told by the map at 14 us, the resume when 39 leaves.
+    sim.switch.bfc = Some(Bfc::default());
+    let (_, seen) = see(&sim);
+    let expected = [
+        (ps(3_012_480), 0, true),
+        (us(10), 0, false),
+        (ps(15_012_480), 0, true),
+        (ps(33_292_480), 0, false),
+    ];
+    assert_eq!(pauses(&seen, 0, 0), expected);
+    assert_eq!(seen.flows[0].delivered, ns(34_080));
+    run_everywhere(&sim);
+}
+
+#[test]
+fn what_waits_for_a_link_that_failed_holds_nothing_paused() {
+    // Two leaves, two spines; from the spines to host 1's leaf there are 10 Gbps, so that the spine on the path pauses
+    // the first leaf and this one host 0. At 20 us the spine's link fails for good.
+    let mut network = Network::with_hosts(2);
+    let leaves = ["l0", "l1"].map(|name| network.add_switch(name));
+    let spines = ["s0", "s1"].map(|name| network.add_switch(name));
+    for (host, leaf) in (0..).zip(leaves) {
+        network.add_link(host, leaf, gbps(100), us(1));
+    }
+    for spine in spines {
+        network.add_link(leaves[0], spine, gbps(100), us(1));
+        network.add_link(leaves[1], spine, gbps(10), us(1));
+    }
+    for bfc in [at_once(), Bfc::default()] {
+        let mut sim = uncontrolled(network.clone(), vec![flow(0, 1, 400 * 946, Time::ZERO)], bfc);
+        sim.transport.rto = us(500);
+        let paused_at = |sim: &Simulation| {
+            let (_, seen) = see(sim);
+            let ports = [1, 2].map(|port| pauses(&seen, leaves[0], port));
+            ports.into_iter().position(|pauses| !pauses.is_empty()).unwrap()
+        };
+        let spine = paused_at(&sim);
+        let link = 3 + 2 * spine as u32;
+        sim.network.changes = vec![Change { time: us(20), link, what: LinkChange::Down }];
+        let (outcome, seen) = see(&sim);
+        // Packets wait at the spine for ever; the others take the other spine, and are sent again after the gap.
+        assert!(outcome.lost < 5 && seen.flows[0].resent > 0, "{} lost, {:?}", outcome.lost, seen.flows[0]);
+        let at_leaf = pauses(&seen, leaves[0], 1 + spine as u16);
+        // The frame of 64 B or 156 B leaves at once and arrives 1 us later.
+        let frame = if bfc.signal == Signal::AtOnce { 5_120 } else { 12_480 };
+        assert_eq!(at_leaf.last().map(|(time, _, paused)| (*time, *paused)), Some((ps(21_000_000 + frame), false)));
+        run_everywhere(&sim);
+        // If switches notice it 30 us later, what the spine sends until then is lost.
+        sim.network.detection.switches = us(30);
+        let (outcome, seen) = see(&sim);
+        assert!(outcome.lost > 30, "{} lost", outcome.lost);
+        let at_leaf = pauses(&seen, leaves[0], 1 + spine as u16);
+        assert!(at_leaf.last().is_some_and(|(time, _, paused)| *time <= us(52) && !paused), "{at_leaf:?}");
+        run_everywhere(&sim);
+    }
 }
 
 #[test]
@@ -421,11 +500,6 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert!(bfc(Bfc { interval: Some(Time::ZERO), ..Bfc::default() }).contains("above zero"));
     // 156 B take 12.48 ns.
     assert!(bfc(Bfc { interval: Some(ns(24)), ..Bfc::default() }).contains("more than half"));
-    let outage = |sim: &mut Simulation| {
-        let what = incast_sim::describe::network::LinkChange::Down;
-        sim.network.changes.push(incast_sim::describe::network::Change { time: us(1), link: 0, what });
-    };
-    assert!(error(&outage).contains("links can fail only without BFC"));
     let mut sim = simulation(Network::with_hosts(2), vec![window(1)], vec![flow(0, 1, 946, us(0))]);
     let switch = sim.network.add_node("s0", NodeKind::BackpressureSwitch);
     sim.network.add_link(0, switch, gbps(100), us(1));

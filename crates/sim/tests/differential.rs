@@ -145,9 +145,7 @@ impl Case {
             };
             Change { time: Time::from_ns(changed.at_ns), link: changed.link % links, what }
         };
-        // Links fail only without backpressure.
-        let fails = !matches!(self.special, Special::Bfc(..));
-        let changes = self.changes.iter().filter(|changed| !has_circuits && (fails || changed.what < 2));
+        let changes = self.changes.iter().filter(|_| !has_circuits);
         network.changes = changes.map(change).collect();
         network.changes.sort_by_key(|change| change.time);
         for (i, link) in network.links.iter_mut().enumerate() {

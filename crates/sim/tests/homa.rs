@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use common::{Kept, flow, gbps, run, run_everywhere, simulation, star, us};
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::Kind;
+use incast_sim::describe::transport::{Kind, RttBytes};
 use incast_sim::record::{End, FlowRecord, Outcome, PacketKind, PacketRecord, Progress};
 use incast_sim::{Simulation, Sink};
 use incast_units::{Bytes, Time};
@@ -25,7 +25,7 @@ fn homa(hosts: u32, messages: &[(u32, u32, u64, u64)]) -> Simulation {
     let flows = messages.iter().map(|&(from, to, size, start)| flow(from, to, size, Time::from_ps(start)));
     let mut sim = simulation(star(hosts, gbps(100), us(1)), Vec::new(), flows.collect());
     sim.transport.kind = Kind::Homa;
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+    sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
     sim.switch.queues = 8;
     sim
 }
@@ -82,10 +82,41 @@ fn a_lone_message_by_hand() {
     assert_eq!((records[0].packets, records[0].resent, records[0].timeouts), (25, 0, 0));
     // With RTTbytes from the network, which are 53 packets, no packet waits for a grant.
     let mut sim = homa(2, &[(0, 1, 200_000, 0)]);
-    sim.transport.homa.rtt_bytes = None;
+    sim.transport.homa.rtt_bytes = RttBytes::Network;
     let (_, records) = completed(&sim);
     assert_eq!(records[0].finish, Time::from_ps(199 * PACKET + round_trip));
     assert_eq!(records[0].ideal, records[0].finish);
+}
+
+#[test]
+fn each_pair_has_rtt_bytes_of_its_own() {
+    // Host 1 at 50 Gbps, host 2 at 10 us. To host 1 a full packet takes 2 us, 84.32 and 168.64 ns, and a control packet
+    // back 2 us, 10.24 and 5.12 ns: 4,268,320 ps, in which 50 Gbps are 26,677 B, so R is 27. To host 2 it is 22 us and
+    // 178.88 ns, at 100 Gbps 277,236 B, so R is 278, which is that of the network as well.
+    let levels = |rtt_bytes| {
+        let mut sim = homa(4, &[(0, 1, 400_000, 0), (3, 2, 400_000, 0)]);
+        sim.network.links[1].rate = gbps(50);
+        sim.network.links[2].delay = us(10);
+        sim.transport.homa.rtt_bytes = rtt_bytes;
+        let (_, records) = completed(&sim);
+        assert!(records.iter().all(|record| (record.packets, record.resent) == (400, 0)));
+        let packets = captured(&sim, &[(0, 0), (3, 0)]);
+        // The first packet of each with a scheduled level, and with how many grants at most before it left.
+        [0, 1].map(|flow| {
+            let mut data =
+                packets.iter().filter(|p| p.flow == Some(flow) && p.kind == PacketKind::Data && p.queue > 1);
+            data.next().map(|packet| packet.sequence / 1000)
+        })
+    };
+    assert_eq!(levels(RttBytes::Pair), [Some(27), Some(278)]);
+    assert_eq!(levels(RttBytes::Network), [Some(278), Some(278)]);
+    // The first bit of packet 27 leaves when the first grant has come, a round trip after the start: 4,268,320 ps. The
+    // packets before took 27 · 84.32 ns. At 50 Gbps the last arrives as if the line had been busy all the time.
+    let mut sim = homa(2, &[(0, 1, 400_000, 0)]);
+    sim.network.links[1].rate = gbps(50);
+    sim.transport.homa.rtt_bytes = RttBytes::Pair;
+    let (_, records) = completed(&sim);
+    assert_eq!(records[0].delivered, Time::from_ps(2_000_000 + PACKET + 400 * 2 * PACKET));
 }
 
 #[test]
@@ -110,7 +141,7 @@ fn a_newcomer_takes_a_higher_level() {
     // 300 KB from one host, alone at the lowest level; then 100 KB from another.
     let mut sim = homa(3, &[(0, 2, 300_000, 0), (1, 2, 100_000, 10_000_000)]);
     sim.transport.homa.overcommitment = 2;
-    sim.transport.homa.rtt_bytes = None;
+    sim.transport.homa.rtt_bytes = RttBytes::Network;
     let (_, records) = completed(&sim);
     let packets = captured(&sim, &[(0, 0), (1, 0)]);
     // The levels that the packets of a message have, without repetition.
@@ -160,7 +191,7 @@ fn plateau(senders: u32, overcommitment: u32, from: Time) -> (u64, u64) {
     let messages: Vec<_> =
         (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
     let mut sim = homa(senders + 1, &messages);
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
+    sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(53_000));
     sim.transport.homa.overcommitment = overcommitment;
     sim.probes.ports = vec![(senders + 1, senders as u16)];
     sim.probes.port_interval = Time::from_ns(500);
@@ -192,7 +223,7 @@ fn to_one_host(senders: u32, size: u64, rtt_bytes: u64) -> Simulation {
     let messages: Vec<_> = (0..senders).map(|host| (host, senders, size, 0)).collect();
     let mut sim = homa(senders + 1, &messages);
     sim.network = star(senders + 1, gbps(25), us(1));
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(rtt_bytes));
+    sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(rtt_bytes));
     sim
 }
 
@@ -226,7 +257,7 @@ fn with_one_message_granted_the_link_idles_while_its_sender_is_busy() {
         let mut messages = vec![(0, 2, 260_000, 0), (1, 2, 400_000, 0)];
         messages.extend((0..20).map(|i| (0, 3, 10_000, 5_000_000 + i)));
         let mut sim = homa(4, &messages);
-        sim.transport.homa.rtt_bytes = Some(Bytes::new(53_000));
+        sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(53_000));
         sim.transport.homa.overcommitment = overcommitment;
         let records = completed(&sim).1;
         assert!(records.iter().all(|record| record.resent == 0));
@@ -400,7 +431,7 @@ fn paused_levels_wait_and_others_pass() {
     sim.switch.pfc = common::lossless_switch().pfc;
     sim.switch.pfc.as_mut().unwrap().xoff = Some(Bytes::new(6_000));
     sim.transport.homa.overcommitment = 3;
-    sim.transport.homa.rtt_bytes = None;
+    sim.transport.homa.rtt_bytes = RttBytes::Network;
     let (outcome, _) = completed(&sim);
     assert!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>() > 10);
     assert_eq!(outcome.dropped, 0);
@@ -439,7 +470,7 @@ fn a_message_that_better_ones_hold_back_is_not_taken_for_lost() {
     // Three messages of 5 MB to one host, all granted. The first has the highest level and fills the link for 5,000
     // packets, 421 us; the others wait in the switch, with a timeout of 100 us.
     let mut sim = homa(4, &[(0, 3, 5_000_000, 0), (1, 3, 5_000_000, 0), (2, 3, 5_000_000, 0)]);
-    sim.transport.homa.rtt_bytes = None;
+    sim.transport.homa.rtt_bytes = RttBytes::Network;
     sim.transport.homa.overcommitment = 3;
     sim.transport.homa.resend_timeout = us(100);
     let (outcome, records) = completed(&sim);
@@ -460,7 +491,7 @@ fn what_is_lost_is_requested_when_the_link_was_idle_for_the_timeout() {
     // requests the lost ones 40 us later, give or take a packet of the first, which still arrives.
     let mut sim = homa(3, &[(0, 2, 2_000_000, 0), (1, 2, 3_000_000, 0)]);
     sim.network.links[0].rate = gbps(50);
-    sim.transport.homa.rtt_bytes = Some(Bytes::new(100_000));
+    sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(100_000));
     sim.transport.homa.resend_timeout = us(20);
     down(&mut sim, 1, 1_500_000, Some(1_600_000));
     let (outcome, records) = completed(&sim);

@@ -7,7 +7,7 @@ mod common;
 
 use common::*;
 use incast_sim::describe::network::{Change, LinkChange};
-use incast_sim::describe::switch::{Ecn, MarkingPoint, Pfc, Scheduler};
+use incast_sim::describe::switch::{Ecn, MarkingPoint, Pfc};
 use incast_sim::random::{draw, mix};
 use incast_sim::record::{End, Outcome};
 use incast_sim::{Network, Simulation};
@@ -329,12 +329,5 @@ fn timelines_that_contradict_themselves_do_not_run() {
     assert_eq!(
         refused(&[(5, 0, LinkChange::Delay(Time::ZERO))]),
         "every link needs a rate and a delay above zero, at all times"
-    );
-    let mut sim = two_packets(&[(5, LinkChange::Down)]);
-    sim.switch.bfc = Some(Default::default());
-    sim.switch.scheduler = Scheduler::RoundRobin;
-    assert_eq!(
-        incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string(),
-        "links can fail only without BFC, since an outage would lose its frames"
     );
 }

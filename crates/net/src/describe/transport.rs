@@ -310,13 +310,25 @@ pub enum UnscheduledLevels {
 /// Largest number of messages that a receiver grants at the same time.
 pub const MAX_OVERCOMMITMENT: u32 = 64;
 
+/// Homa's RTTbytes: the bytes of a message that are sent without a grant, and how far grants exceed what has arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RttBytes {
+    /// The largest base RTT of the network × the highest rate of a host's port, rounded down to bytes.
+    #[default]
+    Network,
+    /// The base RTT between the source and the destination of the message × the rate of the path, of equally short
+    /// paths the largest of both, rounded down to bytes.
+    Pair,
+    /// One size for all messages.
+    Value(Bytes),
+}
+
 /// Settings of Homa (Montazeri et al., SIGCOMM 2018). Every size is one of payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Homa {
     /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived; rounded
-    /// up to whole packets. `None`: the largest base RTT of the network × the highest rate of a host's port,
-    /// rounded down to bytes.
-    pub rtt_bytes: Option<Bytes>,
+    /// up to whole packets.
+    pub rtt_bytes: RttBytes,
     /// Number of messages that a receiver grants at the same time, at most [`MAX_OVERCOMMITMENT`].
     pub overcommitment: u32,
     /// Number of priority levels, which are the queues from 0 (the highest) on; `None`: all queues.
@@ -347,7 +359,7 @@ pub struct Homa {
 impl Default for Homa {
     fn default() -> Self {
         Self {
-            rtt_bytes: None,
+            rtt_bytes: RttBytes::Network,
             overcommitment: 1,
             levels: None,
             unscheduled: UnscheduledLevels::Count(2),

@@ -2,6 +2,7 @@
 //! from them for a path.
 
 pub mod forwarding;
+mod pair;
 pub mod path;
 pub mod route;
 pub mod spread;

@@ -158,11 +158,6 @@ impl Timeline {
         self.links.is_empty()
     }
 
-    /// Whether a link ever fails.
-    pub fn has_failures(&self) -> bool {
-        !self.routes_change.is_empty()
-    }
-
     /// Whether the link of a port is up at `time`. (ps)
     pub fn is_up(&self, node: NodeId, port: PortId, time: u64) -> bool {
         self.of(node, port).and_then(|link| link.at(time)).is_none_or(|state| state.up)

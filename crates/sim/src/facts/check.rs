@@ -75,9 +75,6 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
     if network.clock == Clock::Free && (flow_control || network.circuits.is_some()) {
         return fail("nodes have clocks of their own only without PFC, BFC and circuits".into());
     }
-    if simulation.switch.bfc.is_some() && facts.fabric.routes.timeline.has_failures() {
-        return fail("links can fail only without BFC, since an outage would lose its frames".into());
-    }
     let switch = &simulation.switch;
     if facts.fabric.circuits.is_some()
         && (switch.pfc.is_some() || switch.bfc.is_some() || switch.trimming.is_some())

@@ -233,9 +233,9 @@ impl Behaviour for Host {
         facts: &HostFacts,
         effects: &mut E,
     ) {
-        let wire = &mut self.nics[usize::from(port)].wire;
-        if !up && wire.is_paused_at_all() {
-            wire.forget_pauses(now, port, effects);
+        let nic = &mut self.nics[usize::from(port)];
+        if !up && nic.wire.is_paused_at_all() {
+            nic.forget_pauses(now, effects);
             self.serve(now, facts, effects);
         }
     }

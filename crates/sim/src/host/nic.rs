@@ -219,15 +219,31 @@ impl Nic {
             let pause = frame.kind == Kind::Pause;
             return self.wire.set_paused(now, self.index, frame.queue, pause, effects);
         };
-        let before = **paused;
+        let mut after = **paused;
         match frame.kind {
-            Kind::PauseMap => **paused = PauseMap::of(frame, int),
-            kind => paused.set(frame.ingress, kind == Kind::Pause),
+            Kind::PauseMap => after = PauseMap::of(frame, int),
+            kind => after.set(frame.ingress, kind == Kind::Pause),
         }
-        for number in paused.changes(&before) {
-            self.wire.record_pause(now, self.index, number, paused.contains(number), effects);
+        self.pause_sources(now, after, effects);
+    }
+
+    /// From now on these sources are paused.
+    fn pause_sources(&mut self, now: u64, after: PauseMap, effects: &mut impl Effects) {
+        let Some(paused) = &mut self.paused_sources else { return };
+        let before = std::mem::replace(&mut **paused, after);
+        for number in after.changes(&before) {
+            self.wire.record_pause(now, self.index, number, after.contains(number), effects);
         }
-        self.wire.change_paused(now, ANY_SOURCE, !paused.is_empty());
+        self.wire.change_paused(now, ANY_SOURCE, !after.is_empty());
+    }
+
+    /// The link has failed: what the far end has paused is paused no longer.
+    pub(crate) fn forget_pauses(&mut self, now: u64, effects: &mut impl Effects) {
+        if self.paused_sources.is_some() {
+            self.pause_sources(now, PauseMap::default(), effects);
+        } else {
+            self.wire.forget_pauses(now, self.index, effects);
+        }
     }
 
     /// Whether a source whose packets go into `queue` is paused.

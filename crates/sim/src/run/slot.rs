@@ -82,6 +82,9 @@ impl Slot {
                 if let Some(up) = turns {
                     self.node.link_turned(now, port, up, facts, effects);
                 }
+                if let Some(up) = noticed {
+                    self.node.link_noticed(now, port, up, facts, effects);
+                }
             }
             Change::Routes(table) => self.node.reroute(now, table.clone(), facts, effects),
         }

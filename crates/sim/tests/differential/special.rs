@@ -7,7 +7,7 @@ use incast_sim::describe::bfc::{Bfc, Signal};
 use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::switch::{Buffer, Scheduler, Storm, Switch, Trimming, Watchdog};
 use incast_sim::describe::transport::{
-    Homa, Kind, LastRttBytes, Ndp, Recovery, ScheduledOrder, UnscheduledLevels,
+    Homa, Kind, LastRttBytes, Ndp, Recovery, RttBytes, ScheduledOrder, UnscheduledLevels,
 };
 use incast_sim::queue_set::QueueSet;
 use incast_sim::random::draw;
@@ -136,7 +136,11 @@ fn message_based(sim: &mut Simulation, homa: &Homa) {
 }
 
 fn homa() -> impl Strategy<Value = Homa> {
-    let rtt_bytes = option::of(1..60_000_u64);
+    let rtt_bytes = prop_oneof![
+        Just(RttBytes::Network),
+        Just(RttBytes::Pair),
+        (1..60_000_u64).prop_map(|bytes| RttBytes::Value(Bytes::new(bytes))),
+    ];
     let cutoffs = vec(1..30_000_u64, 0..3);
     let computed =
         prop_oneof![Just(None), Just(Some(UnscheduledLevels::Rule)), Just(Some(UnscheduledLevels::Count(1)))];
@@ -152,7 +156,7 @@ fn homa() -> impl Strategy<Value = Homa> {
         sizes.sort_unstable();
         let cutoffs: Vec<Bytes> = sizes.into_iter().map(Bytes::new).collect();
         Homa {
-            rtt_bytes: rtt_bytes.map(Bytes::new),
+            rtt_bytes,
             overcommitment,
             levels: None,
             unscheduled: computed.unwrap_or(UnscheduledLevels::Count(cutoffs.len() as u8 + 1)),

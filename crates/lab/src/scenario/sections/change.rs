@@ -202,10 +202,6 @@ impl Change {
         if self.rate.is_none() && self.delay.is_none() && self.state.is_none() {
             faults.push(Problem::new("changes nothing; give it a rate, a delay or a state"));
         }
-        if self.state.is_some() && scope.sections.switch.bfc.is_some() {
-            let message = "links can fail only without BFC, since an outage would lose its frames";
-            faults.push(fault("state", message).with_hint("remove [switch.bfc], or change the rate instead"));
-        }
         if let Some(until) = self.until
             && until <= self.at
         {

@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::switch::Scheduler;
 use incast_sim::describe::transport::{
-    Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels,
+    Homa, LastRttBytes, MAX_OVERCOMMITMENT, RttBytes, ScheduledOrder, UnscheduledLevels,
 };
 use incast_units::{Bytes, Time};
 
@@ -18,6 +18,39 @@ use crate::traffic::Pattern;
 
 choice!(ScheduledOrder);
 choice!(LastRttBytes);
+
+impl Setting for RttBytes {
+    fn shape() -> Shape {
+        let words = Shape::Choice(vec![
+            ("network", "the largest base RTT of the network times the highest rate of a host, for every message"),
+            ("pair", "the base RTT between its source and destination times the rate of their path"),
+        ]);
+        Shape::Either(vec![words, Bytes::shape()])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "network" => Some(Self::Network),
+            Value::Text(text) if text == "pair" => Some(Self::Pair),
+            _ => Bytes::read(node, key, reading).map(Self::Value),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Network => Some(Out::text(&"network")),
+            Self::Pair => Some(Out::text(&"pair")),
+            Self::Value(bytes) => bytes.write(),
+        }
+    }
+
+    fn within(&self, bound: Bound) -> bool {
+        match self {
+            Self::Network | Self::Pair => true,
+            Self::Value(bytes) => bytes.within(bound),
+        }
+    }
+}
 
 impl Setting for UnscheduledLevels {
     fn shape() -> Shape {
@@ -55,9 +88,8 @@ impl Setting for UnscheduledLevels {
 section! {
     /// Settings of Homa. Sizes are of payload.
     for Homa with its defaults {
-        /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived; by
-        /// default the largest base RTT of the network times the highest rate of a host.
-        rtt_bytes: Option<Bytes>; Bound::Positive,
+        /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived.
+        rtt_bytes: RttBytes; Bound::Positive => "network: PowerTCP, section 4.1",
         /// Number of messages that a receiver grants at the same time.
         overcommitment: u32; Bound::Count(1, MAX_OVERCOMMITMENT as u64) => "PowerTCP, section 4.1",
         /// Number of priority levels; by default one for each queue.

@@ -249,6 +249,42 @@ impl BackpressureSwitch {
         }
     }
 
+    /// Visits the note about each data packet in the queues of a port, with the port by which the packet came.
+    fn each_note(egress: &Egress, hop: &mut Hop, mut visit: impl FnMut(PortId, &mut Note)) {
+        let mut places = vec![0; hop.notes.len()];
+        for (queue, packet) in egress.queues.iter() {
+            let place = &mut places[usize::from(queue)];
+            if let Some(note) = hop.notes[usize::from(queue)].get_mut(*place) {
+                visit(packet.ingress, note);
+            }
+            *place += 1;
+        }
+    }
+
+    /// The link of a port has failed: what came by it holds nothing at its far end paused any longer.
+    fn forget(&mut self, failed: PortId) {
+        self.hops[usize::from(failed)].signals.forget();
+        for (egress, hop) in self.switch.ports.iter().zip(&mut self.hops) {
+            Self::each_note(egress, hop, |from, note| note.pauses &= from != failed);
+        }
+    }
+
+    /// The link of a port is known to have failed: what waits for its return holds nothing paused, since the nodes
+    /// before may have another way.
+    fn release(&mut self, now: u64, failed: PortId, effects: &mut impl Effects) {
+        let mut held = Vec::new();
+        let place = usize::from(failed);
+        Self::each_note(&self.switch.ports[place], &mut self.hops[place], |from, note| {
+            if std::mem::take(&mut note.pauses) {
+                held.push((from, note.number));
+            }
+        });
+        for (from, number) in held {
+            let request = self.hops[usize::from(from)].signals.lower(number);
+            self.tell(now, from, request, effects);
+        }
+    }
+
     /// The packets that hold queues at the far end of `ingress` paused: the port and the queue of each, and the queue
     /// that it holds.
     fn holding(&self, ingress: PortId) -> impl Iterator<Item = (PortId, u8, u16)> {
@@ -338,6 +374,21 @@ impl Behaviour for BackpressureSwitch {
 
     fn link_changed(&mut self, port: PortId, rate: Rate, index: u32) {
         self.switch.link_changed(port, rate, index);
+    }
+
+    /// Both ends forget the pauses of the other one when a link fails. What comes after its return pauses again.
+    fn link_turned<E: Effects>(&mut self, now: u64, port: PortId, up: bool, _: &Fabric, effects: &mut E) {
+        if !up {
+            self.switch.ports[usize::from(port)].wire.forget_pauses(now, port, effects);
+            self.forget(port);
+            self.serve(now, port, effects);
+        }
+    }
+
+    fn link_noticed<E: Effects>(&mut self, now: u64, port: PortId, up: bool, _: &Fabric, effects: &mut E) {
+        if !up {
+            self.release(now, port, effects);
+        }
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {

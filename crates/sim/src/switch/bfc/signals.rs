@@ -86,6 +86,16 @@ impl Signals {
         }
     }
 
+    /// The link has failed: nothing at its far end is to be paused any longer, and no frame waits.
+    pub(super) fn forget(&mut self) {
+        self.counts.fill(0);
+        self.paused = PauseMap::default();
+        match &mut self.waiting {
+            Waiting::Map { due, .. } => *due = false,
+            Waiting::AtOnce(frames) => frames.clear(),
+        }
+    }
+
     /// The time of a regular map has come. Returns whether there is one, and so another after it.
     pub(super) fn tick(&mut self) -> bool {
         let any = !self.paused.is_empty();
@@ -189,5 +199,22 @@ mod tests {
         // Nothing is paused at the next time, which is the last one, until something is paused again.
         assert!(!signals.tick() && !signals.is_waiting());
         assert_eq!(signals.raise(0, 1), Request::Schedule);
+    }
+
+    #[test]
+    fn a_link_that_fails_takes_its_pauses_and_frames_with_it() {
+        for signal in [Signal::Map, Signal::AtOnce] {
+            let mut signals = Signals::new(signal);
+            signals.raise(0, 5);
+            signals.raise(0, 5);
+            signals.raise(0, 6);
+            signals.lower(6);
+            signals.forget();
+            assert_eq!((signals.is_waiting(), signals.holding()), (false, 0), "{signal:?}");
+            // The next packet pauses as the first one did; a map that was scheduled comes in any case.
+            let expected = if signal == Signal::Map { Request::Nothing } else { Request::Serve };
+            assert_eq!(signals.raise(7, 5), expected);
+            assert!(signals.paused_before(5, 8) && !signals.paused_before(5, 7));
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! Limits and priority levels, the same at all hosts.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use incast_cc::Fixed;
 use incast_net::describe::Simulation;
 use incast_net::describe::balancing::Balancing;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::switch::Scheduler;
 use incast_net::describe::transport::{
-    Homa, LastRttBytes, MAX_OVERCOMMITMENT, ScheduledOrder, UnscheduledLevels,
+    Homa, LastRttBytes, MAX_OVERCOMMITMENT, RttBytes, ScheduledOrder, UnscheduledLevels,
 };
 use incast_net::routing::route::{Routes, Sizes};
 use incast_units::{Bytes, Rate};
@@ -15,11 +18,25 @@ use incast_units::{Bytes, Rate};
 /// unscheduled one.
 pub(super) const TOP: u8 = 0;
 
+/// RTTbytes in packets, R.
+#[derive(Clone, Debug)]
+enum RttPackets {
+    /// One value for all messages.
+    All(u32),
+    /// The value of each flow.
+    Each(Arc<[u32]>),
+}
+
+impl Default for RttPackets {
+    fn default() -> Self {
+        Self::All(1)
+    }
+}
+
 /// The settings of Homa with everything computed that is left open in them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Priorities {
-    /// RTTbytes in packets.
-    pub(super) rtt_packets: u32,
+    rtt_packets: RttPackets,
     pub(super) overcommitment: usize,
     pub(super) levels: u8,
     /// Number of them that are unscheduled.
@@ -36,8 +53,7 @@ pub(crate) struct Priorities {
     /// before that.
     pub(super) oldest_step: u64,
     pub(super) oldest_every: u64,
-    /// Number of packets at the end of a message that have its unscheduled level.
-    pub(super) last_packets: u32,
+    last_rtt_bytes: LastRttBytes,
 }
 
 impl Priorities {
@@ -71,13 +87,11 @@ impl Priorities {
                 return Err(format!("flow {i} {problem}"));
             }
         }
-        let rtt_packets = rtt_bytes(homa, simulation, routes, sizes).get().div_ceil(sizes.payload);
-        let rtt_packets = u32::try_from(rtt_packets).unwrap_or(u32::MAX).max(1);
-        // What is sent of each message without a grant.
-        let burst = u64::from(rtt_packets).saturating_mul(sizes.payload);
+        let rtt_packets = rtt_packets(homa, simulation, routes, sizes);
+        let mut messages = messages(&simulation.flows, &rtt_packets, sizes.payload);
         let unscheduled = match homa.unscheduled {
             UnscheduledLevels::Count(count) => count,
-            UnscheduledLevels::Rule => by_rule(&simulation.flows, burst, levels),
+            UnscheduledLevels::Rule => by_rule(&messages, levels),
         };
         if unscheduled == 0 || unscheduled >= levels {
             return Err(format!(
@@ -86,7 +100,7 @@ impl Priorities {
             ));
         }
         let cutoffs = match homa.cutoffs.as_slice() {
-            [] => equal_shares(&simulation.flows, burst, unscheduled),
+            [] => equal_shares(&mut messages, unscheduled),
             given => given.iter().map(|size| size.get()).collect(),
         };
         if cutoffs.len() + 1 != usize::from(unscheduled) || !cutoffs.is_sorted() {
@@ -115,11 +129,24 @@ impl Priorities {
             cap,
             oldest_step,
             oldest_every: between(oldest_step, homa.oldest_share),
-            last_packets: match homa.last_rtt_bytes {
-                LastRttBytes::Scheduled => 0,
-                LastRttBytes::Unscheduled => rtt_packets,
-            },
+            last_rtt_bytes: homa.last_rtt_bytes,
         })
+    }
+
+    /// RTTbytes of a flow in packets, R.
+    pub(super) fn rtt_packets(&self, flow: u32) -> u32 {
+        match &self.rtt_packets {
+            RttPackets::All(packets) => *packets,
+            RttPackets::Each(packets) => packets[flow as usize],
+        }
+    }
+
+    /// Number of packets at the end of a message that have its unscheduled level.
+    pub(super) fn last_packets(&self, flow: u32) -> u32 {
+        match self.last_rtt_bytes {
+            LastRttBytes::Scheduled => 0,
+            LastRttBytes::Unscheduled => self.rtt_packets(flow),
+        }
     }
 
     /// Returns the time that a sender waits for a packet of the receiver. It is longer than a receiver waits
@@ -168,39 +195,64 @@ fn no_message(flow: &Flow, payload: u64) -> Option<String> {
     learns.then(|| "has load balancing by acknowledgements of each packet; Homa has none".into())
 }
 
-/// RTTbytes.
-fn rtt_bytes(homa: &Homa, simulation: &Simulation, routes: &Routes, sizes: &Sizes) -> Bytes {
-    homa.rtt_bytes.unwrap_or_else(|| {
-        let hosts = simulation.network.hosts as usize;
-        let rates = routes.ports.iter().take(hosts).flatten().map(|port| port.rate);
-        let round_trip = routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack);
-        rates.max().unwrap_or(Rate::ZERO).bytes_in(round_trip)
-    })
+/// RTTbytes in packets, at least one.
+fn rtt_packets(homa: &Homa, simulation: &Simulation, routes: &Routes, sizes: &Sizes) -> RttPackets {
+    let packets =
+        |bytes: Bytes| u32::try_from(bytes.get().div_ceil(sizes.payload)).unwrap_or(u32::MAX).max(1);
+    match homa.rtt_bytes {
+        RttBytes::Value(bytes) => RttPackets::All(packets(bytes)),
+        RttBytes::Network => {
+            let hosts = simulation.network.hosts as usize;
+            let rates = routes.ports.iter().take(hosts).flatten().map(|port| port.rate);
+            let round_trip = routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack);
+            RttPackets::All(packets(rates.max().unwrap_or(Rate::ZERO).bytes_in(round_trip)))
+        }
+        RttBytes::Pair => {
+            let mut known = BTreeMap::new();
+            let of_flow = |flow: &Flow| {
+                let pair = (flow.source, flow.destination, flow.cards);
+                *known.entry(pair).or_insert_with(|| packets(routes.pair_bytes(flow, sizes)))
+            };
+            RttPackets::Each(simulation.flows.iter().map(of_flow).collect())
+        }
+    }
 }
 
-/// Unscheduled bytes of messages that send up to `burst` bytes without a grant.
-fn unscheduled_bytes(flows: &[Flow], burst: u64) -> u128 {
-    flows.iter().map(|flow| u128::from(flow.size.get().min(burst))).sum()
+/// Sizes of the messages, and the bytes of each that are sent without a grant.
+fn messages(flows: &[Flow], rtt_packets: &RttPackets, payload: u64) -> Vec<(u64, u64)> {
+    let of = |(number, flow): (usize, &Flow)| {
+        let packets = match rtt_packets {
+            RttPackets::All(packets) => *packets,
+            RttPackets::Each(packets) => packets[number],
+        };
+        let size = flow.size.get();
+        (size, size.min(u64::from(packets).saturating_mul(payload)))
+    };
+    flows.iter().enumerate().map(of).collect()
+}
+
+/// Bytes of the messages that are sent without a grant.
+fn unscheduled_bytes(messages: &[(u64, u64)]) -> u128 {
+    messages.iter().map(|(_, first)| u128::from(*first)).sum()
 }
 
 /// The number of unscheduled levels by their share of the bytes.
-fn by_rule(flows: &[Flow], burst: u64, levels: u8) -> u8 {
-    let all: u128 = flows.iter().map(|flow| u128::from(flow.size.get())).sum();
+fn by_rule(messages: &[(u64, u64)], levels: u8) -> u8 {
+    let all: u128 = messages.iter().map(|(size, _)| u128::from(*size)).sum();
     // Rounded to the nearest, halves up.
-    let share = (2 * u128::from(levels) * unscheduled_bytes(flows, burst) + all) / (2 * all.max(1));
+    let share = (2 * u128::from(levels) * unscheduled_bytes(messages) + all) / (2 * all.max(1));
     share.clamp(1, u128::from(levels.max(2) - 1)) as u8
 }
 
 /// Cut-offs with which each of `levels` levels carries about the same number of unscheduled bytes: each is the
-/// smallest size with at least that share, times its place, in the messages up to it.
-fn equal_shares(flows: &[Flow], burst: u64, levels: u8) -> Vec<u64> {
-    let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.get()).collect();
-    sizes.sort_unstable();
-    let all = unscheduled_bytes(flows, burst);
+/// smallest size with at least that share, times its place, in the messages up to it. Sorts the messages.
+fn equal_shares(messages: &mut [(u64, u64)], levels: u8) -> Vec<u64> {
+    messages.sort_unstable();
+    let all = unscheduled_bytes(messages);
     let mut cutoffs = Vec::new();
     let mut sum = 0;
-    for size in sizes {
-        sum += u128::from(size.min(burst));
+    for &mut (size, first) in messages {
+        sum += u128::from(first);
         while cutoffs.len() + 1 < usize::from(levels)
             && sum * u128::from(levels) >= all * (cutoffs.len() as u128 + 1)
         {
@@ -247,11 +299,11 @@ mod tests {
     fn rtt_bytes_are_the_base_rtt_times_the_rate() {
         // Two links of 1 us at 100 Gbps: 4 us, twice 1054 B and twice 64 B: 4_178_880 ps are 52_236 B, which
         // 53 packets hold.
-        assert_eq!(of(&[1], |_| {}).unwrap().rtt_packets, 53);
-        let given = |bytes| of(&[1], |s| s.transport.homa.rtt_bytes = Some(Bytes::new(bytes)));
-        assert_eq!(given(10_000).unwrap().rtt_packets, 10);
-        assert_eq!(given(90_500).unwrap().rtt_packets, 91);
-        assert_eq!(given(0).unwrap().rtt_packets, 1);
+        assert_eq!(of(&[1], |_| {}).unwrap().rtt_packets(0), 53);
+        let given = |bytes| of(&[1], |s| s.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(bytes)));
+        assert_eq!(given(10_000).unwrap().rtt_packets(0), 10);
+        assert_eq!(given(90_500).unwrap().rtt_packets(0), 91);
+        assert_eq!(given(0).unwrap().rtt_packets(0), 1);
     }
 
     #[test]
@@ -260,7 +312,7 @@ mod tests {
         let sizes = [50_000, 1_000, 4_000, 3_000, 2_000, 20_000];
         let cutoffs = |levels| {
             let set = |s: &mut Simulation| {
-                s.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+                s.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
                 s.transport.homa.unscheduled = UnscheduledLevels::Count(levels);
             };
             of(&sizes, set).unwrap().cutoffs
@@ -280,7 +332,7 @@ mod tests {
         // is left.
         for (size, expected) in [(100_000, 1), (50_000, 2), (26_000, 3), (9_000, 7), (10_000_000, 1)] {
             let rule = |s: &mut Simulation| {
-                s.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+                s.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
                 s.transport.homa.unscheduled = UnscheduledLevels::Rule;
             };
             assert_eq!(of(&[size], rule).unwrap().unscheduled, expected, "{size}");
@@ -313,7 +365,7 @@ mod tests {
         assert_eq!(sizes.len(), 2_000);
         let with = |unscheduled| {
             let set = |s: &mut Simulation| {
-                s.transport.homa.rtt_bytes = Some(Bytes::new(90_500));
+                s.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(90_500));
                 s.transport.homa.unscheduled = unscheduled;
             };
             of(&sizes, set).unwrap()

@@ -52,6 +52,8 @@ struct Message {
     /// Payload of a full packet.
     payload: u64,
     packets: u32,
+    /// RTTbytes in packets.
+    rtt_packets: u32,
     arrived: Ranges,
     /// Number of packets that have arrived, and their payload.
     count: u32,
@@ -180,7 +182,7 @@ impl Receivers {
         self.grant(now, priorities, cx);
         let message = &mut self.messages[place as usize];
         message.arm(priorities, cx.effects);
-        if message.count == priorities.rtt_packets && message.limit == message.count {
+        if message.count == message.rtt_packets && message.limit == message.count {
             // It waits for its turn. Its sender need not find out whether anything has arrived.
             let control = message.control(now, incoming.peer);
             send(now, Packet { body: control.body(), ..Packet::own(GRANT) }, incoming.flow, cx);
@@ -193,7 +195,7 @@ impl Receivers {
         (message.given_up, message.tries) = (false, 0);
         message.touch(now, self.busy);
         self.outstanding += message.outstanding();
-        if message.packets > priorities.rtt_packets {
+        if message.packets > message.rtt_packets {
             self.scheduled.insert(message.key(place));
         }
         message.arm(priorities, cx.effects);
@@ -209,18 +211,19 @@ impl Receivers {
         facts: &FlowFacts,
     ) -> u32 {
         let packets = data.size.div_ceil(payload) as u32;
-        let limit = packets.min(priorities.rtt_packets);
         let incoming = &mut self.incoming[data.slot as usize];
+        let rtt_packets = priorities.rtt_packets(incoming.flow);
         let message = Message {
             slot: data.slot,
             source: facts.flows[incoming.flow as usize].source,
             size: data.size,
             payload,
             packets,
+            rtt_packets,
             arrived: Ranges::default(),
             count: 0,
             bytes: 0,
-            limit,
+            limit: packets.min(rtt_packets),
             began: now,
             level: priorities.levels - 1,
             heard: now,
@@ -232,7 +235,7 @@ impl Receivers {
         };
         self.outstanding += message.outstanding();
         let place = self.free.pop().unwrap_or(self.messages.len() as u32);
-        if packets > priorities.rtt_packets {
+        if packets > rtt_packets {
             self.scheduled.insert(message.key(place));
         }
         if let Some(free) = self.messages.get_mut(place as usize) {
@@ -260,7 +263,7 @@ impl Receivers {
         }
         for (rank, &place) in active.iter().enumerate() {
             let message = &self.messages[place as usize];
-            let wanted = message.count.saturating_add(priorities.rtt_packets).min(message.packets);
+            let wanted = message.count.saturating_add(message.rtt_packets).min(message.packets);
             let more = u64::from(wanted.saturating_sub(message.limit));
             let level = priorities.scheduled_level(rank, active.len());
             self.since_oldest += self.raise(now, place, more, level, priorities, cx);
@@ -276,7 +279,7 @@ impl Receivers {
     /// has more than RTTbytes on the way, as after the last step.
     fn grant_oldest<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let may = |message: &Message| {
-            message.limit < message.packets && message.outstanding() <= u64::from(priorities.rtt_packets)
+            message.limit < message.packets && message.outstanding() <= u64::from(message.rtt_packets)
         };
         let waiting =
             self.scheduled.iter().map(|&(.., slot, place)| (slot, place, &self.messages[place as usize]));
@@ -419,7 +422,7 @@ mod tests {
     use crate::facts::Facts;
     use crate::host::nic::Nic;
     use incast_net::describe::network::PortId;
-    use incast_net::describe::transport::Kind as Transport;
+    use incast_net::describe::transport::{Kind as Transport, RttBytes};
     use incast_net::describe::{Simulation, flow};
     use incast_net::packet::IntRecords;
     use incast_net::record::tally::Tally;
@@ -461,7 +464,7 @@ mod tests {
         simulation.flows = sizes.iter().enumerate().map(of).collect();
         simulation.switch.queues = 8;
         simulation.transport.kind = Transport::Homa;
-        simulation.transport.homa.rtt_bytes = Some(Bytes::new(10_000));
+        simulation.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
         simulation.transport.homa.overcommitment = overcommitment;
         simulation
     }

@@ -122,7 +122,7 @@ impl Message {
         let hash = facts.hashes(step.flow).0;
         let (size, payload) = (flow.size.get(), facts.sizes(flow.algorithm).payload);
         let packets = size.div_ceil(payload) as u32;
-        let unscheduled = packets.min(priorities.rtt_packets);
+        let unscheduled = packets.min(priorities.rtt_packets(step.flow));
         Self {
             active: true,
             flow: step.flow,
@@ -138,7 +138,7 @@ impl Message {
             packets,
             next: 0,
             unscheduled,
-            last: packets.saturating_sub(priorities.last_packets),
+            last: packets.saturating_sub(priorities.last_packets(step.flow)),
             limit: unscheduled,
             unscheduled_level: priorities.unscheduled_level(size),
             level: priorities.levels - 1,
