@@ -55,7 +55,7 @@ def test_algorithms_are_listed_in_groups_with_what_they_need(incast: Incast) -> 
 
 def test_list_says_how_a_transport_or_network_is_selected(incast: Incast) -> None:
     for name, written, key in (
-        ("ndp", 'transport.kind = "ndp"; keys of [transport.ndp]', "first_window = 23"),
+        ("ndp", 'transport.kind = "ndp"; keys of [transport.ndp]', 'first_window = "bdp"'),
         ("homa", 'transport.kind = "homa"; keys of [transport.homa]', "overcommitment"),
         ("bfc", "[switch.bfc]; keys of [switch.bfc]", "queues = 32"),
     ):

@@ -1531,6 +1531,9 @@ class Bfc(Section):
         interval: With signal = "map": time between two maps; by default the delay of the link.
         queues: Queues for data at each port of a switch; control packets have another one, which is
             served first. (OSCAR's paper, BFC-32; the authors' simulator has 31). Default: 32.
+        resume: Time at which a packet that found more in its queue ceases to have the queue paused from
+            which it came. (chosen here; last-packet: the simulators of BFC's and of OSCAR's authors).
+            Default: threshold.
         signal: Way to tell the far end of a link. (the authors' simulator; OSCAR's: at-once). Default:
             map.
         single_packet: Whether a packet causes no pause if its flow has no other in the port. (the
@@ -1543,6 +1546,7 @@ class Bfc(Section):
     factor: float | None = None
     interval: str | Time | None = None
     queues: int | None = None
+    resume: Literal["last-packet", "threshold"] | None = None
     signal: Literal["map", "at-once"] | None = None
     single_packet: bool | None = None
     sticky: int | None = None
@@ -1715,15 +1719,15 @@ class Homa(Section):
             Default: 0.0.
         oldest_step: Amount that the oldest message is granted at a time. (the kernel module of Homa's
             authors). Default: 50KB.
-        overcommitment: Number of messages that a receiver grants at the same time. (PowerTCP, section
-            4.1). Default: 1.
+        overcommitment: Number of messages that a receiver grants at the same time; by default the
+            number of levels for scheduled packets.
         resend_timeout: A receiver that has received nothing new of a message for this long, although
             more of it may be sent, requests what is missing; a sender that has heard nothing for twice
             this long sends the first packet again. (chosen here). Default: 1ms.
         resend_tries: Largest number of such requests, or of such retransmissions, in a row. (the kernel
             module of Homa's authors). Default: 5.
         rtt_bytes: Bytes of a message that are sent without a grant, and how far grants exceed what has
-            arrived; by default the largest base RTT of the network times the highest rate of a host.
+            arrived. (network: PowerTCP, section 4.1). Default: network.
         scheduled: Choice of the scheduled levels while fewer messages are granted than there are
             levels. (the Homa paper; the highest: a public ns-3 port). Default: lowest.
         unscheduled: Number of levels for unscheduled packets, the highest ones. (a public ns-3 port of
@@ -1739,7 +1743,7 @@ class Homa(Section):
     overcommitment: int | None = None
     resend_timeout: str | Time | None = None
     resend_tries: int | None = None
-    rtt_bytes: str | Bytes | None = None
+    rtt_bytes: Literal["network", "pair"] | str | Bytes | None = None
     scheduled: Literal["lowest", "highest"] | None = None
     unscheduled: int | Literal["rule"] | None = None
 
@@ -1749,15 +1753,15 @@ class Ndp(Section):
     """Settings of kind = "ndp".
 
     Attributes:
-        first_window: Packets that a flow sends without being pulled. (the authors' runs of Figures 14,
-            16 and 21). Default: 23.
+        first_window: Packets that a flow sends without being pulled. (chosen here; the authors' runs
+            have 23, their code 15). Default: bdp.
         pull_rate: Rate of a receiver's pulls in full packets: this part of the rate of its first link.
             (the authors' simulator). Default: 1.0.
         rto: A packet that was not answered for this long is sent again; doubles with each consecutive
             expiry, up to 64 times this. (the authors' runs of short flows). Default: 1ms.
     """
 
-    first_window: int | None = None
+    first_window: int | Literal["bdp"] | None = None
     pull_rate: float | None = None
     rto: str | Time | None = None
 

@@ -38,6 +38,7 @@ class Bfc:
 
     queues: int
     factor: float = 1.5
+    resume: str = "last-packet"
     signal: str = "map"
     interval: int | None = None
     entries: int = 200
@@ -59,6 +60,7 @@ class BfcCase(Case):
         keys: dict[str, object] = {
             "queues": bfc.queues,
             "factor": bfc.factor,
+            "resume": bfc.resume,
             "signal": bfc.signal,
             "entries": bfc.entries,
             "sticky": bfc.sticky,
@@ -277,9 +279,8 @@ class BfcSwitch(switches.Switch):
             waiting = [it for other in self.ports for queue in other.queues for it in queue]
             for it in waiting:
                 it.pausing = it.pausing and it.ingress != port
-            for it in (it for queue in here.queues for it in queue if it.pausing):
-                it.pausing = False
-                self.lower(it)
+            for queue in here.queues:
+                self.release(queue)
         self.serve(port)
 
     def arrived(self, port: int, packet: Packet) -> None:
@@ -331,8 +332,7 @@ class BfcSwitch(switches.Switch):
         entry.packets += 1
         waiting.entry = entry
 
-        limit = self.threshold(link, out.wire.link)
-        long = out.lengths[queue] * max(len(out.open()), 1) > limit
+        long = self.is_long(link, out, queue)
         waiting.pausing = long and (entry.packets > 1 or not self.bfc.single_packet)
         if waiting.pausing:
             counts = self.ports[ingress].counts
@@ -340,6 +340,10 @@ class BfcSwitch(switches.Switch):
             if counts[waiting.number] == 1:
                 self.pause(ingress, waiting.number)
         self.serve(egress)
+
+    def is_long(self, came: Link, out: Port, queue: int) -> bool:
+        """Whether a queue is above the threshold of a link by which packets come."""
+        return out.lengths[queue] * max(len(out.open()), 1) > self.threshold(came, out.wire.link)
 
     def threshold(self, came: Link, leaves: Link) -> int:
         """Returns the longest queue for packets that come by a link, times the number of active queues."""
@@ -432,6 +436,16 @@ class BfcSwitch(switches.Switch):
             waiting.entry.time = self.clock.now
         if waiting.pausing:
             self.lower(waiting)
+        link = self.wires[waiting.ingress].link
+        if self.bfc.resume == "threshold" and not self.is_long(link, here, queue):
+            self.release(here.queues[queue])
+
+    def release(self, waiting: deque[Waiting]) -> None:
+        """Packets in a queue pause their numbers no longer."""
+        for it in waiting:
+            if it.pausing:
+                it.pausing = False
+                self.lower(it)
 
     def lower(self, waiting: Waiting) -> None:
         """A packet pauses its number no longer."""
@@ -487,6 +501,7 @@ def _bfc(draw: random.Random, links: Sequence[Link]) -> Bfc:
     return Bfc(
         queues=draw.choice([1, 2, 2, 3, 3, 4, 6, 32]),
         factor=draw.choice([0.02, 0.1, 0.25, 0.5, 1.5, round(draw.uniform(0.01, 1), 3)]),
+        resume=draw.choice(["last-packet", "threshold"]),
         signal=draw.choice(["map", "at-once"]),
         interval=None if default else draw.randrange(shortest, shortest + 3 * US),
         entries=draw.choice([1, 2, 5, 200]),
@@ -628,7 +643,9 @@ def broken(seed: int) -> BfcCase:
         if failing & {link.a, link.b}:
             for _ in range(draw.randint(1, 3)):
                 fails = (outages[-1][1] if outages else 0) + draw.randrange(1, 15 * US)
-                outages.append((fails, fails + draw.choice([1, draw.randrange(1, US), draw.randrange(1, 10 * US)])))
+                outages.append(
+                    (fails, fails + draw.choice([1, draw.randrange(1, US), draw.randrange(1, 10 * US)]))
+                )
         broken_links.append(replace(link, outages=tuple(outages)))
     transport = replace(case.transport, rto=draw.randrange(100 * US, 200 * US))
     return replace(case, links=tuple(broken_links), transport=transport)

@@ -34,7 +34,7 @@ class Settings:
     """The keys of `[transport.homa]`, in bytes and picoseconds; None for the default."""
 
     rtt_bytes: int | str | None = None
-    overcommitment: int = 1
+    overcommitment: int | None = None
     levels: int | None = None
     unscheduled: int | str = 2
     cutoffs: tuple[int, ...] | None = None
@@ -49,7 +49,6 @@ class Settings:
     def keys(self) -> dict[str, object]:
         """Returns the keys of a scenario."""
         keys: dict[str, object] = {
-            "overcommitment": self.overcommitment,
             "unscheduled": self.unscheduled,
             "scheduled": self.scheduled,
             "resend_timeout": f"{self.resend_timeout}ps",
@@ -61,6 +60,8 @@ class Settings:
         for name, size in (("rtt_bytes", self.rtt_bytes), ("cap", self.cap)):
             if size is not None:
                 keys[name] = size if isinstance(size, str) else f"{size}B"
+        if self.overcommitment is not None:
+            keys["overcommitment"] = self.overcommitment
         if self.levels is not None:
             keys["levels"] = self.levels
         if self.cutoffs is not None:
@@ -126,6 +127,7 @@ class Plan:
         else:
             rounded = (2 * self.levels * sum(first_bytes) + sum(sizes)) // (2 * sum(sizes))
             self.unscheduled = max(1, min(self.levels - 1, rounded))
+        self.overcommitment = homa.overcommitment or self.levels - self.unscheduled
         self.cutoffs = list(homa.cutoffs or [])
         if homa.cutoffs is None:
             for share in range(1, self.unscheduled):
@@ -442,23 +444,33 @@ class Host:
         candidates = [
             message
             for message in self.incoming
-            if message.known
-            and not message.given_up
-            and message.outgoing.packets > message.outgoing.rtt_packets
+            if message.known and not message.given_up and message.limit < message.outgoing.packets
         ]
         active: list[Incoming] = []
         for message in sorted(
             candidates, key=lambda message: (message.ungranted(), message.outgoing.flow.size, message.index)
         ):
             senders = {other.outgoing.host for other in active}
-            if message.outgoing.host not in senders and len(active) < self.plan.homa.overcommitment:
+            if message.outgoing.host not in senders and len(active) < self.plan.overcommitment:
                 active.append(message)
+        complete = [
+            message
+            for message in self.incoming
+            if message.known
+            and not message.given_up
+            and message.limit == message.outgoing.packets > message.outgoing.rtt_packets
+        ]
+        full = sum(message.outstanding() for message in complete)
+        places = min(self.plan.overcommitment, len(complete) + len(active))
         self.counts["waiting"] += any(
             message.limit < message.outgoing.packets for message in candidates if message not in active
         )
         for place, message in enumerate(active):
-            wanted = min(message.outgoing.packets, len(message.arrived) + message.outgoing.rtt_packets)
-            self.since_oldest += self.allow(message, wanted, self.plan.scheduled_level(place, len(active)))
+            each = message.outgoing.rtt_packets
+            room = min(each, max(0, (self.plan.overcommitment - place) * each - full))
+            wanted = min(message.outgoing.packets, len(message.arrived) + room)
+            own = min(len(complete) + place, self.plan.overcommitment - 1)
+            self.since_oldest += self.allow(message, wanted, self.plan.scheduled_level(own, places))
         if self.plan.every is not None and self.since_oldest >= self.plan.every:
             self.since_oldest -= self.plan.every
             few = [
@@ -612,9 +624,10 @@ def _homa(draw: random.Random, base: Case, hops: int) -> HomaCase:
     if draw.random() < 0.3:
         sizes = range(1, max(flow.size for flow in flows) + levels)
         cutoffs = tuple(sorted(draw.sample(sizes, unscheduled - 1)))
+    overcommitment = draw.choice([1, 1, 1, 2, draw.randint(1, 6), None])
     settings = Settings(
         rtt_bytes=rtt_bytes,
-        overcommitment=draw.choice([1, 1, 1, 2, draw.randint(1, 6)]) + crowded,
+        overcommitment=None if overcommitment is None else overcommitment + crowded,
         levels=levels,
         unscheduled="rule" if cutoffs is None and draw.random() < 0.3 else unscheduled,
         cutoffs=cutoffs,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from incast import Scenario
-from models import cases, trimming
+from models import cases, trimming, ways
 from models.cases import US, Case, Flow, Link
 from models.clock import Clock
 from models.links import HELD_ACK, RETRANSMIT, duration
@@ -28,9 +28,9 @@ PULL = HELD_ACK + 1
 
 @dataclass(frozen=True)
 class Ndp:
-    """The keys of `[transport.ndp]`: packets, a share of the line, and picoseconds."""
+    """The keys of `[transport.ndp]`: packets or `"bdp"`, a share of the line, and picoseconds."""
 
-    first_window: int = 23
+    first_window: int | str = "bdp"
     pull_rate: float = 1
     rto: int = 1000 * US
 
@@ -81,9 +81,13 @@ class Sender(trimming.Sender):
         super().__init__(host, flow, number, place, receiver)
         assert isinstance(host.case, NdpCase)
         self.rto = host.case.ndp.rto
-        self.credit = min(host.case.ndp.first_window, self.total)
+        self.credit = min(_first_window(host.case, flow), self.total)
         self.pulls = self.answers = 0
         self.active = 0
+        self.returned = 0
+        """Packets whose headers came back and for which nothing was sent."""
+        self.doubled = 0
+        """Time at which the timeout last grew."""
 
     def is_complete(self) -> bool:
         return self.expected == self.total
@@ -98,7 +102,7 @@ class Sender(trimming.Sender):
 
     def on_told(self, packet: Told) -> None:
         """Takes an ACK, a NACK or a pull."""
-        self.heard()
+        shortened = self.heard()
         self.expected = max(self.expected, packet.expected)
         arrived = set(range(packet.expected))
         if packet.kind == "ack":
@@ -111,23 +115,52 @@ class Sender(trimming.Sender):
             self.answers += 1
         if packet.pulls > self.pulls:
             sendable = len(self.lost) + min(self.total, self.expected + KEPT) - self.next
-            self.credit = min(self.credit + packet.pulls - self.pulls, sendable)
+            again = int(packet.kind == "ack" and self.returned > 0)
+            self.returned -= again
+            self.credit = min(self.credit + packet.pulls - self.pulls + again, sendable)
             self.pulls = packet.pulls
+        if shortened and not self.is_complete():
+            self.hurry()
 
     def on_returned(self, packet: Packet) -> None:
         """Takes a returned header."""
-        self.heard()
+        shortened = self.heard()
+        before = len(self.lost)
         self.on_trimmed(packet)
-        if not self.flying and self.answers <= self.pulls and self.credit == 0:
-            self.credit = 1
+        if len(self.lost) > before:
+            if not self.flying and self.answers <= self.pulls and self.credit == 0:
+                self.credit = 1
+            else:
+                self.returned += 1
+        if shortened:
+            self.hurry()
 
-    def heard(self) -> None:
-        """Something has arrived."""
+    def heard(self) -> bool:
+        """Something has arrived: the timeout is the shortest. Returns whether it was not before."""
+        shortened = self.backoff > 0
         self.backoff = 0
         self.active = self.host.clock.now
+        return shortened
 
     def restart_timer(self) -> None:
         self.timer_at(self.host.clock.now + (self.rto << self.backoff))
+
+    def hurry(self) -> None:
+        """Sets the timer for when something is due, with the timeout of now."""
+        self.timer_at(max(self.due(), self.host.clock.now))
+
+    def expiry(self, number: int) -> int:
+        """Returns the time at which a packet in flight is lost."""
+        sent = self.copies[number]
+        doublings = self.backoff - (self.backoff > 0 and sent < self.doubled)
+        return sent + (self.rto << doublings)
+
+    def due(self) -> int:
+        """Returns the time at which the timer expires, as things are."""
+        if self.flying:
+            return min(self.expiry(number) for number in self.flying)
+        since = self.host.clock.now if self.credit else self.active
+        return since + (self.rto << self.backoff)
 
     def timer_at(self, time: int) -> None:
         """Sets the timer."""
@@ -136,22 +169,33 @@ class Sender(trimming.Sender):
 
     def expired(self) -> None:
         """The timer is due."""
-        now, timeout = self.host.clock.now, self.rto << self.backoff
-        if self.flying:
-            since = min(self.copies[number] for number in self.flying)
-        else:
-            since = now if self.credit else self.active
-        if since + timeout > now:
-            self.timer_at(since + timeout)
+        now = self.host.clock.now
+        if self.due() > now:
+            self.timer_at(self.due())
             return
-        self.timeouts += 1
-        late = {number for number in self.flying if self.copies[number] <= now - timeout}
+        late = {number for number in self.flying if self.expiry(number) <= now}
+        oldest = min((self.copies[number] for number in late), default=None)
+        if oldest is None or self.backoff == 0 or oldest >= self.doubled:
+            self.timeouts += 1
+            self.policy.timeout(now)
+            if self.backoff < LARGEST_BACKOFF:
+                self.backoff += 1
+                self.doubled = now
         self.flying -= late
         self.lost |= late
         self.credit += max(1, len(late))
-        self.backoff = min(self.backoff + 1, LARGEST_BACKOFF)
-        self.policy.timeout(now)
-        self.restart_timer()
+        if self.flying:
+            self.timer_at(self.due())
+        else:
+            self.restart_timer()
+
+
+def _first_window(case: NdpCase, flow: Flow) -> int:
+    """Returns the number of packets that a flow sends without being pulled."""
+    if isinstance(case.ndp.first_window, int):
+        return case.ndp.first_window
+    size = ways.pair_bytes(case, ways.routes(case), flow.source, flow.destination)
+    return min(max(1, -(-size // case.transport.data(case.transport.payload))), KEPT)
 
 
 class Receiver(trimming.Receiver):
@@ -305,6 +349,13 @@ def _ndp(draw: random.Random, case: TrimmingCase) -> NdpCase:
         )
         trims = replace(trims, headers=max(trims.size, case.transport.ack) * draw.randint(1, 2))
         rto = draw.randrange(5 * US, 40 * US)
+    ndp = Ndp(
+        first_window=draw.choice([23, draw.randint(1, 10), draw.randint(5, 60)]),
+        pull_rate=draw.choice([1, 1, 0.5, draw.randint(13, 63) / 64]),
+        rto=rto,
+    )
+    if draw.random() < 0.25:
+        ndp = replace(ndp, first_window="bdp")
     return NdpCase(
         case.links,
         flows,
@@ -313,11 +364,7 @@ def _ndp(draw: random.Random, case: TrimmingCase) -> NdpCase:
         trimming=trims,
         mark=case.mark,
         mark_at=case.mark_at,
-        ndp=Ndp(
-            first_window=draw.choice([23, draw.randint(1, 10), draw.randint(5, 60)]),
-            pull_rate=draw.choice([1, 1, 0.5, draw.randint(13, 63) / 64]),
-            rto=rto,
-        ),
+        ndp=ndp,
     )
 
 

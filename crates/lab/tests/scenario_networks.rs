@@ -7,6 +7,7 @@ use incast_cc::Fixed;
 use incast_lab::Scenario;
 use incast_sim::describe::bfc::Signal;
 use incast_sim::describe::switch::Scheduler;
+use incast_sim::describe::transport::FirstWindow;
 use incast_units::{Bytes, Time};
 
 #[test]
@@ -226,7 +227,7 @@ fn trimming_and_ndp() {
         (trimming.data.get(), trimming.headers.map(Bytes::get), trimming.ratio),
         (72_000, Some(144_000), 100_000)
     );
-    assert_eq!(simulation.transport.ndp.first_window, 19);
+    assert_eq!(simulation.transport.ndp.first_window, FirstWindow::Packets(19));
     let refused = scenario.with_algorithm("swift", &[]).unwrap_err().to_string();
     assert!(refused.contains("has no congestion control"), "{refused}");
     // Without trimming it is possible, and told.

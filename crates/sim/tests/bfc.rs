@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::*;
 use incast_cc::Fixed;
-use incast_sim::describe::bfc::{Bfc, Signal};
+use incast_sim::describe::bfc::{Bfc, Resume, Signal};
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange, NodeKind};
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
@@ -25,8 +25,13 @@ fn bfc_switch(bfc: Bfc) -> Switch {
     }
 }
 
+/// The simulator of its authors: a queue is resumed when the last packet has left that found too much in it.
+fn authors() -> Bfc {
+    Bfc { resume: Resume::LastPacket, ..Bfc::default() }
+}
+
 fn at_once() -> Bfc {
-    Bfc { signal: Signal::AtOnce, ..Bfc::default() }
+    Bfc { signal: Signal::AtOnce, ..authors() }
 }
 
 /// Flows without congestion control, in packets of 1000 B, all pauses recorded.
@@ -91,6 +96,50 @@ fn a_pause_at_once_by_hand() {
 }
 
 #[test]
+fn a_queue_is_resumed_at_the_threshold_if_asked() {
+    // The same run. When packet 27 begins to leave, at 22,680 ns, three are in the queue, 3000 B: the resume is there at
+    // 23,685.12, and packets 31 to 39 arrive from 24,765.12 on, when 30 still waits. Packet 33 is the fourth in the queue,
+    // at 24,925.12; with packet 36 three are left, at 29,880. The port never idles: packet 39 begins to leave at 32,280.
+    let bfc = Bfc { resume: Resume::Threshold, ..at_once() };
+    let sim = uncontrolled(slow_receiver(), vec![flow(0, 1, 40 * 946, Time::ZERO)], bfc);
+    let (_, seen) = see(&sim);
+    let expected = [
+        (ps(2_405_120), 0, true),
+        (ps(23_685_120), 0, false),
+        (ps(25_930_240), 0, true),
+        (ps(30_885_120), 0, false),
+    ];
+    assert_eq!(pauses(&seen, 0, 0), expected);
+    assert_eq!(seen.flows[0].delivered, ns(34_080));
+    run_everywhere(&sim);
+}
+
+#[test]
+fn few_long_flows_use_the_whole_link_if_resumed_at_the_threshold() {
+    // 2 to 4 flows of 4000 packets over links of 100 Gbps and 3 us: the closed form is the first packet's way and all
+    // others one after the other. Resumed with the last packet the queues run empty for a round trip again and again.
+    for senders in 2..=4 {
+        let took = |resume| {
+            let network = star(senders + 1, gbps(100), us(3));
+            let mut sim = uncontrolled(network, to_one(senders, 4000 * 946), Bfc { resume, ..authors() });
+            sim.probes.pauses = false;
+            see(&sim).1.flows.iter().map(|record| record.delivered).max().unwrap()
+        };
+        let bound = ns(6_080 + 4000 * 80 * u64::from(senders));
+        assert!(
+            took(Resume::Threshold) < bound.times_ratio(102, 100),
+            "{senders}: {}",
+            took(Resume::Threshold)
+        );
+        assert!(
+            took(Resume::LastPacket) > bound.times_ratio(102, 100),
+            "{senders}: {}",
+            took(Resume::LastPacket)
+        );
+    }
+}
+
+#[test]
 fn a_link_that_fails_takes_its_pauses_with_it() {
     // The run of `a_pause_at_once_by_hand`. At 10 us, when the host is paused and has 31 to 39 to send, its link fails
     // for 2 us. Both ends forget the pause; a resume at 25 us would meet a host that has sent all. Packets 31 to 39
@@ -101,26 +150,18 @@ fn a_link_that_fails_takes_its_pauses_with_it() {
         sim.network.changes.push(Change { time, link: 0, what });
     }
     let (outcome, seen) = see(&sim);
-    let expected = [
-        (ps(2_405_120), 0, true),
-        (us(10), 0, false),
-        (ps(14_085_120), 0, true),
-        (ps(33_285_120), 0, false),
-    ];
+    let expected =
+        [(ps(2_405_120), 0, true), (us(10), 0, false), (ps(14_085_120), 0, true), (ps(33_285_120), 0, false)];
     assert_eq!(pauses(&seen, 0, 0), expected);
     assert_eq!((seen.flows[0].delivered, seen.flows[0].resent), (ns(34_080), 0));
     assert_eq!(outcome.lost, 0);
     run_everywhere(&sim);
     // With maps the pause comes at 3,012.48 ns and packets 38 and 39 are left. The map of 9 us is lost on the way.
     // The next pause is told by the map at 14 us, the resume when 39 leaves.
-    sim.switch.bfc = Some(Bfc::default());
+    sim.switch.bfc = Some(authors());
     let (_, seen) = see(&sim);
-    let expected = [
-        (ps(3_012_480), 0, true),
-        (us(10), 0, false),
-        (ps(15_012_480), 0, true),
-        (ps(33_292_480), 0, false),
-    ];
+    let expected =
+        [(ps(3_012_480), 0, true), (us(10), 0, false), (ps(15_012_480), 0, true), (ps(33_292_480), 0, false)];
     assert_eq!(pauses(&seen, 0, 0), expected);
     assert_eq!(seen.flows[0].delivered, ns(34_080));
     run_everywhere(&sim);
@@ -140,7 +181,7 @@ fn what_waits_for_a_link_that_failed_holds_nothing_paused() {
         network.add_link(leaves[0], spine, gbps(100), us(1));
         network.add_link(leaves[1], spine, gbps(10), us(1));
     }
-    for bfc in [at_once(), Bfc::default()] {
+    for bfc in [at_once(), authors()] {
         let mut sim = uncontrolled(network.clone(), vec![flow(0, 1, 400 * 946, Time::ZERO)], bfc);
         sim.transport.rto = us(500);
         let paused_at = |sim: &Simulation| {
@@ -157,7 +198,10 @@ fn what_waits_for_a_link_that_failed_holds_nothing_paused() {
         let at_leaf = pauses(&seen, leaves[0], 1 + spine as u16);
         // The frame of 64 B or 156 B leaves at once and arrives 1 us later.
         let frame = if bfc.signal == Signal::AtOnce { 5_120 } else { 12_480 };
-        assert_eq!(at_leaf.last().map(|(time, _, paused)| (*time, *paused)), Some((ps(21_000_000 + frame), false)));
+        assert_eq!(
+            at_leaf.last().map(|(time, _, paused)| (*time, *paused)),
+            Some((ps(21_000_000 + frame), false))
+        );
         run_everywhere(&sim);
         // If switches notice it 30 us later, what the spine sends until then is lost.
         sim.network.detection.switches = us(30);
@@ -175,7 +219,7 @@ fn a_map_by_hand() {
     // packet 37 is being sent, which begins to leave the switch at 30 680. The map that resumes is sent then, and
     // packets 38 and 39 arrive at the switch at 32 772.48 and 32 852.48. Until then there are 29 regular maps, at
     // 2 to 30 us; nothing is paused afterwards and none is sent.
-    let mut sim = uncontrolled(slow_receiver(), vec![flow(0, 1, 40 * 946, Time::ZERO)], Bfc::default());
+    let mut sim = uncontrolled(slow_receiver(), vec![flow(0, 1, 40 * 946, Time::ZERO)], authors());
     sim.probes.captures = vec![(2, 0)];
     let (_, seen) = see(&sim);
     assert_eq!(pauses(&seen, 0, 0), [(ps(3_012_480), 0, true), (ps(31_692_480), 0, false)]);
@@ -187,7 +231,7 @@ fn a_map_by_hand() {
     assert_eq!(maps, regular.chain([(ns(30_680), Bytes::new(156))]).collect::<Vec<_>>());
     run_everywhere(&sim);
     // Every 3 us: at 3 us the first, which arrives when all packets have been sent (the last at 3120 to 3200 ns).
-    sim.switch.bfc = Some(Bfc { interval: Some(us(3)), ..Bfc::default() });
+    sim.switch.bfc = Some(Bfc { interval: Some(us(3)), ..authors() });
     let (_, seen) = see(&sim);
     assert_eq!(pauses(&seen, 0, 0)[0], (ps(4_012_480), 0, true));
     assert_eq!(seen.flows[0].delivered, ns(1_080 + 40 * 800 + 1_000));
@@ -221,7 +265,7 @@ fn two_switches() -> Network {
 fn a_paused_flow_does_not_hold_up_another_as_it_does_with_pfc() {
     // Host 0 sends to the slow host 3, host 1 to host 2 by the same link between the switches.
     let flows = vec![flow(0, 3, 946_000, Time::ZERO), flow(1, 2, 946_000, us(20))];
-    for bfc in [Bfc::default(), at_once()] {
+    for bfc in [authors(), at_once()] {
         let sim = uncontrolled(two_switches(), flows.clone(), bfc);
         let (outcome, seen) = see(&sim);
         assert_eq!(outcome.dropped, 0);
@@ -235,7 +279,7 @@ fn a_paused_flow_does_not_hold_up_another_as_it_does_with_pfc() {
         assert_eq!(between.iter().map(|(_, queue, _)| queue).collect::<BTreeSet<_>>().len(), 1);
         run_everywhere(&sim);
     }
-    let mut sim = uncontrolled(two_switches(), flows, Bfc::default());
+    let mut sim = uncontrolled(two_switches(), flows, authors());
     sim.switch = Switch {
         buffer: lossless_switch().buffer,
         pfc: Some(Pfc { xoff: Some(Bytes::new(37_500)), xon_offset: Bytes::new(2_000), ..Pfc::default() }),
@@ -250,7 +294,7 @@ fn a_paused_flow_does_not_hold_up_another_as_it_does_with_pfc() {
 fn a_host_holds_back_the_paused_flow_only() {
     // Both flows are of host 0; that to the slow host 3 started first and has number 0.
     let flows = vec![flow(0, 3, 946_000, Time::ZERO), flow(0, 2, 946_000, us(20))];
-    for bfc in [Bfc::default(), at_once()] {
+    for bfc in [authors(), at_once()] {
         let (_, seen) = see(&uncontrolled(two_switches(), flows.clone(), bfc));
         let second = seen.flows.iter().find(|record| record.start == us(20)).unwrap();
         let took = second.finish - second.start;
@@ -360,7 +404,7 @@ fn a_flow_keeps_its_queue_for_three_hop_rtts() {
 
 #[test]
 fn an_incast_drops_nothing_and_fills_no_more_than_pauses_take() {
-    for (bfc, late) in [(Bfc::default(), us(1)), (at_once(), Time::ZERO)] {
+    for (bfc, late) in [(authors(), us(1)), (at_once(), Time::ZERO)] {
         let sim = uncontrolled(star(65, gbps(100), us(1)), to_one(64, 300 * 946), bfc);
         let (outcome, seen) = see(&sim);
         assert_eq!(outcome.dropped, 0);
@@ -403,7 +447,7 @@ fn one_queue_holds_the_threshold_and_what_comes_within_a_round_trip() {
 #[test]
 fn everything_is_resumed() {
     // A flow elsewhere lasts longer than the frames of the others.
-    for bfc in [Bfc::default(), at_once(), Bfc { queues: 2, ..Bfc::default() }] {
+    for bfc in [authors(), at_once(), Bfc { queues: 2, ..authors() }] {
         let mut network = fat_tree(4, gbps(100), us(1));
         network.links[3].rate = gbps(10);
         let mut flows: Vec<_> = (1..14).map(|i| flow(i, 0, 100_000, ns(100 * u64::from(i)))).collect();
@@ -445,7 +489,7 @@ fn a_sender_algorithm_runs_above_it() {
 
 #[test]
 fn a_full_buffer_drops_and_the_run_goes_on() {
-    let mut sim = uncontrolled(star(9, gbps(100), us(1)), to_one(8, 200 * 946), Bfc::default());
+    let mut sim = uncontrolled(star(9, gbps(100), us(1)), to_one(8, 200 * 946), authors());
     sim.switch.buffer = Buffer::PerPort(Bytes::new(60_000));
     sim.transport.rto = us(200);
     let (outcome, _) = run_everywhere(&sim);
@@ -457,7 +501,7 @@ fn a_full_buffer_drops_and_the_run_goes_on() {
 fn deficit_round_robin_serves_the_queues_too() {
     // 1000 B are less than the quantum, 1518 B: every second turn of a queue sends two packets. Five flows from
     // the start to the end share the link: nobody is done before all are in their last hundred packets.
-    let mut sim = uncontrolled(star(6, gbps(100), us(1)), to_one(5, 500 * 946), Bfc::default());
+    let mut sim = uncontrolled(star(6, gbps(100), us(1)), to_one(5, 500 * 946), authors());
     sim.switch.scheduler = Scheduler::Drr;
     let (outcome, kept) = run_everywhere(&sim);
     assert_eq!((outcome.end, outcome.dropped), (End::Finished, 0));
@@ -469,7 +513,7 @@ fn deficit_round_robin_serves_the_queues_too() {
 fn a_deadlock_is_found_and_its_cycle_named() {
     // One queue at each port: as with PFC, each flow takes two links of the ring, and all wait for each other.
     let flows = (0..5).map(|i| flow(i, (i + 2) % 5, 20_000_000, Time::ZERO)).collect();
-    let mut sim = uncontrolled(ring(5), flows, Bfc { queues: 1, ..Bfc::default() });
+    let mut sim = uncontrolled(ring(5), flows, Bfc { queues: 1, ..authors() });
     sim.transport.rto = Time::from_s(1);
     sim.stall_after = Time::from_ms(5);
     let (outcome, _) = run_everywhere(&sim);
@@ -479,14 +523,14 @@ fn a_deadlock_is_found_and_its_cycle_named() {
     assert_eq!(nodes, [5, 6, 7, 8, 9]);
     assert!(stall.flows[0].1.contains("paused"), "{stall:?}");
     // With 32 the flows do not meet in a queue, and all finish.
-    sim.switch.bfc = Some(Bfc::default());
+    sim.switch.bfc = Some(authors());
     assert_eq!(run(&sim).0.end, End::Finished);
 }
 
 #[test]
 fn descriptions_that_contradict_themselves_do_not_run() {
     let error = |change: &dyn Fn(&mut Simulation)| {
-        let mut sim = uncontrolled(star(2, gbps(100), us(1)), vec![flow(0, 1, 946, us(0))], Bfc::default());
+        let mut sim = uncontrolled(star(2, gbps(100), us(1)), vec![flow(0, 1, 946, us(0))], authors());
         change(&mut sim);
         incast_sim::run(&sim, &mut Kept::default()).unwrap_err().to_string()
     };
@@ -494,12 +538,12 @@ fn descriptions_that_contradict_themselves_do_not_run() {
     assert!(error(&|sim| sim.switch.pfc = lossless_switch().pfc).contains("either PFC or BFC"));
     assert!(error(&|sim| sim.switch.scheduler = Scheduler::StrictPriority).contains("round robin"));
     assert!(error(&|sim| sim.switch.queues = 2).contains("no other queues"));
-    assert!(bfc(Bfc { queues: 128, ..Bfc::default() }).contains("1 to 127 queues"));
-    assert!(bfc(Bfc { queues: 0, ..Bfc::default() }).contains("1 to 127 queues"));
-    assert!(bfc(Bfc { entries: 0, ..Bfc::default() }).contains("no entries"));
-    assert!(bfc(Bfc { interval: Some(Time::ZERO), ..Bfc::default() }).contains("above zero"));
+    assert!(bfc(Bfc { queues: 128, ..authors() }).contains("1 to 127 queues"));
+    assert!(bfc(Bfc { queues: 0, ..authors() }).contains("1 to 127 queues"));
+    assert!(bfc(Bfc { entries: 0, ..authors() }).contains("no entries"));
+    assert!(bfc(Bfc { interval: Some(Time::ZERO), ..authors() }).contains("above zero"));
     // 156 B take 12.48 ns.
-    assert!(bfc(Bfc { interval: Some(ns(24)), ..Bfc::default() }).contains("more than half"));
+    assert!(bfc(Bfc { interval: Some(ns(24)), ..authors() }).contains("more than half"));
     let mut sim = simulation(Network::with_hosts(2), vec![window(1)], vec![flow(0, 1, 946, us(0))]);
     let switch = sim.network.add_node("s0", NodeKind::BackpressureSwitch);
     sim.network.add_link(0, switch, gbps(100), us(1));

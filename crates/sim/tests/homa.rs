@@ -20,12 +20,13 @@ const PACKET: u64 = 84_320;
 const DATA: u64 = 2_000_000 + 2 * PACKET;
 const CONTROL: u64 = 2_000_000 + 2 * 5_120;
 
-/// Messages through one switch, with RTTbytes of 10 KB and eight queues.
+/// Messages through one switch, with RTTbytes of 10 KB, one message granted at a time and eight queues.
 fn homa(hosts: u32, messages: &[(u32, u32, u64, u64)]) -> Simulation {
     let flows = messages.iter().map(|&(from, to, size, start)| flow(from, to, size, Time::from_ps(start)));
     let mut sim = simulation(star(hosts, gbps(100), us(1)), Vec::new(), flows.collect());
     sim.transport.kind = Kind::Homa;
     sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
+    sim.transport.homa.overcommitment = Some(1);
     sim.switch.queues = 8;
     sim
 }
@@ -140,7 +141,7 @@ fn the_sender_sends_the_shortest_first() {
 fn a_newcomer_takes_a_higher_level() {
     // 300 KB from one host, alone at the lowest level; then 100 KB from another.
     let mut sim = homa(3, &[(0, 2, 300_000, 0), (1, 2, 100_000, 10_000_000)]);
-    sim.transport.homa.overcommitment = 2;
+    sim.transport.homa.overcommitment = Some(2);
     sim.transport.homa.rtt_bytes = RttBytes::Network;
     let (_, records) = completed(&sim);
     let packets = captured(&sim, &[(0, 0), (1, 0)]);
@@ -175,7 +176,7 @@ fn a_newcomer_takes_a_higher_level() {
 #[test]
 fn control_packets_take_the_highest_level_before_data() {
     let mut sim = homa(3, &[(0, 1, 40_000, 0), (1, 0, 40_000, 0), (2, 0, 30_000, 0)]);
-    sim.transport.homa.overcommitment = 2;
+    sim.transport.homa.overcommitment = Some(2);
     completed(&sim);
     let all = captured(&sim, &[(0, 0), (1, 0), (2, 0)]);
     let control = |p: &&PacketRecord| p.kind != PacketKind::Data;
@@ -192,7 +193,7 @@ fn plateau(senders: u32, overcommitment: u32, from: Time) -> (u64, u64) {
         (0..senders).map(|host| (host, senders, 500_000 + 10_000 * u64::from(host), 0)).collect();
     let mut sim = homa(senders + 1, &messages);
     sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(53_000));
-    sim.transport.homa.overcommitment = overcommitment;
+    sim.transport.homa.overcommitment = Some(overcommitment);
     sim.probes.ports = vec![(senders + 1, senders as u16)];
     sim.probes.port_interval = Time::from_ns(500);
     let (outcome, kept) = run(&sim);
@@ -258,7 +259,7 @@ fn with_one_message_granted_the_link_idles_while_its_sender_is_busy() {
         messages.extend((0..20).map(|i| (0, 3, 10_000, 5_000_000 + i)));
         let mut sim = homa(4, &messages);
         sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(53_000));
-        sim.transport.homa.overcommitment = overcommitment;
+        sim.transport.homa.overcommitment = Some(overcommitment);
         let records = completed(&sim).1;
         assert!(records.iter().all(|record| record.resent == 0));
         records[0].finish.max(records[1].finish)
@@ -269,6 +270,23 @@ fn with_one_message_granted_the_link_idles_while_its_sender_is_busy() {
     // is granted or queued lasts.
     assert!(took(1) > busy + us(8), "{} against {busy}", took(1));
     assert_eq!(took(2), busy);
+}
+
+#[test]
+fn a_message_that_is_granted_completely_makes_room() {
+    // Four messages of 200 KB at RTTbytes of 53 KB, one granted at a time: first 4 · 53 packets without a grant, of which
+    // 159 wait when the first grants take effect. From then on a packet leaves the switch whenever one has left: the
+    // next message is granted one packet for each of the last 53 of the one before. So the line never idles. Were the
+    // next one granted when the last packet has arrived, it would idle for a round trip each time.
+    let messages: Vec<_> = (0..4).map(|host| (host, 4, 200_000, 0)).collect();
+    let mut sim = homa(5, &messages);
+    sim.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(53_000));
+    let (outcome, records) = completed(&sim);
+    let last = records.iter().map(|record| record.finish).max().unwrap();
+    assert_eq!(last, Time::from_ps(799 * PACKET + DATA + CONTROL));
+    // Without a grant 4 · 53 packets arrive, in steps of four for each that leaves; then one for one.
+    let port = outcome.ports.iter().find(|p| (p.node, p.port) == (5, 4)).unwrap();
+    assert_eq!(port.peak_queue, Bytes::new((4 * 53 - 53) * 1054));
 }
 
 #[test]
@@ -368,7 +386,7 @@ fn a_cap_counts_unscheduled_bytes_too() {
     // 19, and it grants one. With the third and the fourth it has 29 and 38; 19 packets later it is 19 again.
     let messages: Vec<_> = (0..4).map(|host| (host, 4, 30_000, 0)).collect();
     let mut sim = homa(5, &messages);
-    sim.transport.homa.overcommitment = 4;
+    sim.transport.homa.overcommitment = Some(4);
     let grants = |sim: &Simulation, count: u64| {
         let packets = captured(sim, &[(4, 0)]);
         let grants = packets.iter().filter(|p| p.kind.name() == "grant").take(count as usize);
@@ -430,7 +448,7 @@ fn paused_levels_wait_and_others_pass() {
     let mut sim = homa(6, &(0..5).map(|host| (host, 5, 200_000, 0)).collect::<Vec<_>>());
     sim.switch.pfc = common::lossless_switch().pfc;
     sim.switch.pfc.as_mut().unwrap().xoff = Some(Bytes::new(6_000));
-    sim.transport.homa.overcommitment = 3;
+    sim.transport.homa.overcommitment = Some(3);
     sim.transport.homa.rtt_bytes = RttBytes::Network;
     let (outcome, _) = completed(&sim);
     assert!(outcome.ports.iter().map(|port| port.pauses_sent).sum::<u64>() > 10);
@@ -453,7 +471,7 @@ fn everything_agrees_under_losses_and_spraying() {
         });
         let mut sim = simulation(common::fat_tree(4, gbps(100), us(1)), Vec::new(), flows.collect());
         sim.transport.kind = Kind::Homa;
-        sim.transport.homa.overcommitment = 1 + (seed % 3) as u32;
+        sim.transport.homa.overcommitment = Some(1 + (seed % 3) as u32);
         sim.transport.homa.resend_timeout = us(100);
         sim.transport.homa.resend_tries = 20;
         sim.switch.queues = 8;
@@ -471,7 +489,7 @@ fn a_message_that_better_ones_hold_back_is_not_taken_for_lost() {
     // packets, 421 us; the others wait in the switch, with a timeout of 100 us.
     let mut sim = homa(4, &[(0, 3, 5_000_000, 0), (1, 3, 5_000_000, 0), (2, 3, 5_000_000, 0)]);
     sim.transport.homa.rtt_bytes = RttBytes::Network;
-    sim.transport.homa.overcommitment = 3;
+    sim.transport.homa.overcommitment = Some(3);
     sim.transport.homa.resend_timeout = us(100);
     let (outcome, records) = completed(&sim);
     assert_eq!(
@@ -515,7 +533,7 @@ fn equal_messages_are_granted_one_after_another() {
     // 14.03 packets pass. So 2 · 88 − 14 = 162 packets wait in the switch. What was sent without a grant has left after
     // 880 packets, 297 us, and the eighth message is complete after 5.4 ms.
     let mut sim = to_one_host(10, 2_000_000, 87_500);
-    sim.transport.homa.overcommitment = 2;
+    sim.transport.homa.overcommitment = Some(2);
     sim.probes.ports = vec![(11, 10)];
     sim.probes.port_interval = us(10);
     let (_, kept) = run(&sim);

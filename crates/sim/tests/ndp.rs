@@ -6,8 +6,9 @@ use common::*;
 use incast_cc::Fixed;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Ecn, MarkingPoint, Trimming};
-use incast_sim::describe::transport::Kind;
+use incast_sim::describe::transport::{FirstWindow, Kind};
 use incast_sim::record::{End, PacketKind, PacketRecord};
 use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
@@ -45,7 +46,7 @@ fn captured(simulation: &Simulation, port: (u32, u16)) -> Vec<PacketRecord> {
 fn one_flow_by_hand() {
     // Windows of four packets: the first is pulled again after a round trip.
     let mut simulation = incast(1, 8);
-    simulation.transport.ndp.first_window = 4;
+    simulation.transport.ndp.first_window = FirstWindow::Packets(4);
     let (_, kept) = run_everywhere(&simulation);
     let finish = 2 * 5_450_240 + 3 * 720_000;
     assert_eq!((kept.flows[0].finish.ps(), kept.flows[0].packets), (finish, 8));
@@ -53,19 +54,104 @@ fn one_flow_by_hand() {
     // More than a round trip's worth: line rate, to the picosecond.
     for first_window in [8, 23] {
         let mut simulation = incast(1, 500);
-        simulation.transport.ndp.first_window = first_window;
+        simulation.transport.ndp.first_window = FirstWindow::Packets(first_window);
         let (outcome, kept) = run_everywhere(&simulation);
         assert_eq!(kept.flows[0].finish, kept.flows[0].ideal);
         assert_eq!((outcome.trimmed, kept.flows[0].resent), (0, 0));
     }
     // Pulls at half the rate of the line.
     let mut simulation = incast(1, 500);
+    simulation.transport.ndp.first_window = FirstWindow::Packets(23);
     simulation.transport.ndp.pull_rate = Fixed::ratio(1, 2);
     let (_, kept) = run_everywhere(&simulation);
     // The last packet is the 477th that is pulled: the first pull leaves when the first packet has arrived.
     let arrived = 2 * (1_000_000 + 720_000);
     let last_pull = arrived + 476 * 1_440_000;
     assert_eq!(kept.flows[0].finish.ps(), last_pull + 2_010_240 + arrived + 2_010_240);
+}
+
+/// Without a first window of its own a flow has one bandwidth-delay product: over links of 1 us 68,128 B, 8 packets; over
+/// links of 10 us 41.45024 us at 100 Gbps, 518,128 B, of which 57 packets are less.
+#[test]
+fn a_flow_alone_fills_its_path_by_default() {
+    let took = |delay: u64, first_window: FirstWindow| {
+        let mut simulation = incast(1, 500);
+        simulation.network = star(2, gbps(100), us(delay));
+        simulation.transport.ndp.first_window = first_window;
+        let (_, kept) = run_everywhere(&simulation);
+        (kept.flows[0].finish - kept.flows[0].ideal).ps()
+    };
+    for (delay, packets) in [(1, 8), (10, 58)] {
+        assert_eq!(
+            [FirstWindow::Bdp, FirstWindow::Packets(packets)].map(|window| took(delay, window)),
+            [0; 2]
+        );
+        assert!(took(delay, FirstWindow::Packets(packets - 1)) > 0);
+    }
+    // To a host at 50 Gbps: 4 us, 720 and 1,440 ns, 5.12 and 10.24 ns make 6.17536 us, and 38,596 B: 5 packets.
+    let mut simulation = incast(1, 500);
+    simulation.network.links[0].rate = gbps(50);
+    let packets = captured(&simulation, (1, 0));
+    // The first pull arrives after that time; until then those of the first window have left.
+    let before = packets.iter().filter(|packet| packet.time < Time::from_ps(6_175_360)).count();
+    assert_eq!(before, 5);
+}
+
+/// 255 messages of 500 packets of 1,000 B to one host, over links of 3 us, with starts spread over 6 us evenly. The headers
+/// of all first windows of the last ones are returned. When the others are done, these have the link to themselves, and must
+/// use it: all packets one after another take 84.32 ns each, after the way of the first. With one packet in a round trip for
+/// each of those flows it takes 1.19 times as long.
+#[test]
+fn what_was_returned_comes_back_when_there_is_room() {
+    let mut simulation = incast(255, 500);
+    simulation.network = star(256, gbps(100), us(3));
+    simulation.transport.payload = Bytes::new(1_000);
+    simulation.transport.ndp.first_window = FirstWindow::Packets(23);
+    for (flow, place) in simulation.flows.iter_mut().zip(0..) {
+        (flow.size, flow.start) = (Bytes::new(500_000), Time::from_ps(place * 6_000_000 / 255));
+    }
+    let (outcome, kept) = run(&simulation);
+    assert_eq!((outcome.end, outcome.dropped), (End::Finished, 0));
+    assert!(kept.flows.iter().map(|flow| flow.resent).sum::<u64>() > 5_000);
+    let last = kept.flows.iter().map(|flow| flow.delivered).max().unwrap();
+    let bound = Time::from_ps(6_084_320 + 255 * 500 * 84_320);
+    assert!(last < bound.times_ratio(101, 100), "{last} of {bound}");
+}
+
+/// Packets k (from 0) of 20 leave the host at 0.72 k us. The link fails at 3 us for 0.2 us and loses 2, 3 and 4, which
+/// left at 1.44, 2.16 and 2.88 us. All others are answered within some 20 us.
+#[test]
+fn a_burst_of_losses_takes_one_timeout() {
+    let mut simulation = incast(1, 20);
+    simulation.transport.ndp.first_window = FirstWindow::Packets(8);
+    let outage = |from: u64| {
+        [(from, LinkChange::Down), (from + 200_000, LinkChange::Up)].map(|(time, what)| Change {
+            time: Time::from_ps(time),
+            link: 1,
+            what,
+        })
+    };
+    simulation.network.changes = outage(3_000_000).to_vec();
+    let (outcome, kept) = run_everywhere(&simulation);
+    // Each is sent again 1 ms after it left; a round trip is 5.45024 us.
+    let round_trip = 5_450_240;
+    let flow = &kept.flows[0];
+    assert_eq!((outcome.lost, flow.resent, flow.timeouts), (3, 3, 1));
+    assert_eq!(flow.finish.ps(), 1_002_880_000 + round_trip);
+    // The second copies of 3 and 4 are lost as well, at 1,003.5 us, when that of 2 has arrived at the switch. Its answer
+    // comes at 1,006.89 us, and so they time out 1 ms after they left, not 2 ms.
+    simulation.network.changes.extend(outage(1_003_500_000));
+    let (outcome, kept) = run_everywhere(&simulation);
+    let flow = &kept.flows[0];
+    assert_eq!((outcome.lost, flow.resent, flow.timeouts), (5, 5, 2));
+    assert_eq!(flow.finish.ps(), 2_002_880_000 + round_trip);
+    // Were the one of 2 lost too, nothing would be heard, and they time out after 2 ms.
+    simulation.network.changes.truncate(2);
+    simulation.network.changes.extend(outage(1_003_000_000));
+    let (outcome, kept) = run_everywhere(&simulation);
+    let flow = &kept.flows[0];
+    assert_eq!((outcome.lost, flow.resent, flow.timeouts), (6, 6, 2));
+    assert_eq!(flow.finish.ps(), 3_002_880_000 + round_trip);
 }
 
 /// First windows of eight packets arrive at one instant every 720 ns, the last ones at 6.76 us. The port sends a packet,
@@ -127,7 +213,7 @@ fn an_incast_whose_first_windows_fit_loses_no_header() {
     for (first_window, senders) in [(8, 140), (23, 48), (1, 1_125)] {
         let overflow = |senders: u32| {
             let mut simulation = incast(senders, u64::from(first_window) + 4);
-            simulation.transport.ndp.first_window = first_window;
+            simulation.transport.ndp.first_window = FirstWindow::Packets(first_window);
             simulation.transport.ndp.rto = Time::from_ms(20);
             // A header without room would be dropped, and its packet sent again by the timer.
             simulation.switch.trimming.as_mut().unwrap().return_to_sender = false;

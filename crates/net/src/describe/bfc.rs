@@ -16,8 +16,16 @@ named! {
     }
 }
 
+named! {
+    /// Time at which a packet that found too much in its queue ceases to have the queue before it paused.
+    pub enum Resume {
+        "last-packet" => LastPacket: "when it leaves: the queue before is resumed when the last such packet has left",
+        "threshold" => Threshold: "when it leaves, or the queue is no longer above the threshold",
+    }
+}
+
 /// Backpressure flow control (Goyal et al., NSDI 2022): each switch pauses queues of its neighbours. The
-/// default is the simulator of its authors, with 32 queues.
+/// default is the simulator of its authors, with 32 queues, but for the time at which a queue is resumed.
 ///
 /// HRTT is twice the delay of the link by which a packet has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ pub struct Bfc {
     /// The bytes in a queue above which its senders are paused, as a multiple of HRTT × rate of the port, divided
     /// by the number of queues that share it.
     pub factor: Fixed,
+    /// Time at which they are resumed.
+    pub resume: Resume,
     /// Way to tell the far end.
     pub signal: Signal,
     /// With [`Signal::Map`]: time between two maps. `None`: half of HRTT, the delay of the link.
@@ -44,6 +54,7 @@ impl Default for Bfc {
         Self {
             queues: 32,
             factor: Fixed::ratio(3, 2),
+            resume: Resume::Threshold,
             signal: Signal::Map,
             interval: None,
             entries: 200,

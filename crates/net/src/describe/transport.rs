@@ -129,11 +129,24 @@ impl Named for Repair {
     ];
 }
 
+/// NDP's first window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstWindow {
+    /// The bandwidth-delay product of the flow's path, in whole packets.
+    #[default]
+    Bdp,
+    /// This number of packets.
+    Packets(u32),
+}
+
+/// Largest first window of NDP, in packets.
+pub const LARGEST_FIRST_WINDOW: u32 = 16_384;
+
 /// Settings of [`Kind::Ndp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ndp {
     /// Packets that a flow sends without being pulled.
-    pub first_window: u32,
+    pub first_window: FirstWindow,
     /// Rate of a receiver's pulls: this part of the rate of its first link, in full data packets.
     pub pull_rate: Fixed,
     /// A packet that was not answered for this long is sent again. Doubles with each consecutive expiry, up to 64
@@ -143,7 +156,7 @@ pub struct Ndp {
 
 impl Default for Ndp {
     fn default() -> Self {
-        Self { first_window: 23, pull_rate: Fixed::ONE, rto: Time::from_ms(1) }
+        Self { first_window: FirstWindow::Bdp, pull_rate: Fixed::ONE, rto: Time::from_ms(1) }
     }
 }
 
@@ -329,8 +342,9 @@ pub struct Homa {
     /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived; rounded
     /// up to whole packets.
     pub rtt_bytes: RttBytes,
-    /// Number of messages that a receiver grants at the same time, at most [`MAX_OVERCOMMITMENT`].
-    pub overcommitment: u32,
+    /// Number of messages that a receiver grants at the same time, at most [`MAX_OVERCOMMITMENT`]; `None`: the number of
+    /// levels for scheduled packets.
+    pub overcommitment: Option<u32>,
     /// Number of priority levels, which are the queues from 0 (the highest) on; `None`: all queues.
     pub levels: Option<u8>,
     /// Number of them, from the highest on, that are for unscheduled packets.
@@ -360,7 +374,7 @@ impl Default for Homa {
     fn default() -> Self {
         Self {
             rtt_bytes: RttBytes::Network,
-            overcommitment: 1,
+            overcommitment: None,
             levels: None,
             unscheduled: UnscheduledLevels::Count(2),
             cutoffs: Vec::new(),

@@ -46,8 +46,7 @@ impl Routes {
             return *longest;
         }
         let own = ends.by.as_ref().filter(|_| node == ends.from);
-        let ports =
-            own.map_or_else(|| self.next_ports(&self.tables, node, ends.to), std::slice::from_ref);
+        let ports = own.map_or_else(|| self.next_ports(&self.tables, node, ends.to), std::slice::from_ref);
         let mut longest = (Time::ZERO, Rate::ZERO);
         for port in ports {
             let out = self.ports[node as usize][usize::from(*port)];

@@ -4,7 +4,7 @@ use incast_cc::Fixed;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::network::{Clock, NodeId, NodeKind, PortId};
-use incast_net::describe::transport::{AckEvery, BaseRtt, Kind as TransportKind};
+use incast_net::describe::transport::{AckEvery, BaseRtt, FirstWindow, Kind as TransportKind};
 use incast_net::describe::work::What;
 use incast_net::packet::{LARGEST_ORIGIN, LARGEST_SLOT};
 use incast_units::{Bytes, Rate, Time};
@@ -40,7 +40,7 @@ pub(super) fn check(simulation: &Simulation, facts: &FlowFacts) -> Result<(), St
         return fail(format!("selective repeat is possible with at most {LARGEST_SLOT} flows"));
     }
     let ndp = &simulation.transport.ndp;
-    if ndp.first_window == 0 || ndp.pull_rate <= Fixed::ZERO || ndp.rto == Time::ZERO {
+    if ndp.first_window == FirstWindow::Packets(0) || ndp.pull_rate <= Fixed::ZERO || ndp.rto == Time::ZERO {
         return fail("the first window, the pull rate and the timeout of NDP must be above zero".into());
     }
     if simulation.transport.repair_threshold == 0 {

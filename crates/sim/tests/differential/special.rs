@@ -3,11 +3,11 @@
 use incast_cc::Fixed;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
-use incast_sim::describe::bfc::{Bfc, Signal};
+use incast_sim::describe::bfc::{Bfc, Resume, Signal};
 use incast_sim::describe::circuits::{Circuits, VoqLimits};
 use incast_sim::describe::switch::{Buffer, Scheduler, Storm, Switch, Trimming, Watchdog};
 use incast_sim::describe::transport::{
-    Homa, Kind, LastRttBytes, Ndp, Recovery, RttBytes, ScheduledOrder, UnscheduledLevels,
+    FirstWindow, Homa, Kind, LastRttBytes, Ndp, Recovery, RttBytes, ScheduledOrder, UnscheduledLevels,
 };
 use incast_sim::queue_set::QueueSet;
 use incast_sim::random::draw;
@@ -150,7 +150,7 @@ fn homa() -> impl Strategy<Value = Homa> {
     let oldest = prop_oneof![Just((0, 1)), (1..129_u64, 1..30_000_u64)];
     let last = select(LastRttBytes::ALL.iter().map(|(last, ..)| *last).collect::<Vec<_>>());
     let options = (orders, cap, oldest, last);
-    let settings = (rtt_bytes, 1..8_u32, cutoffs, computed, resend, options);
+    let settings = (rtt_bytes, option::of(1..8_u32), cutoffs, computed, resend, options);
     settings.prop_map(|(rtt_bytes, overcommitment, mut sizes, computed, resend, options)| {
         let (scheduled, cap, oldest, last_rtt_bytes) = options;
         sizes.sort_unstable();
@@ -177,10 +177,14 @@ fn backpressure() -> impl Strategy<Value = Special> {
     let scheduler = select(vec![Scheduler::RoundRobin, Scheduler::Drr]);
     let queues = prop_oneof![1..5_u8, Just(32), Just(127)];
     let size = (queues, prop_oneof![1..4_u32, Just(200)], 1..16_u64, 0..5_u32);
-    (signal, scheduler, size, 500..5_000_u64, any::<bool>()).prop_map(|drawn| {
-        let (signal, scheduler, (queues, entries, factor, sticky), interval, single_packet) = drawn;
+    let resume = select(Resume::ALL.iter().map(|(resume, ..)| *resume).collect::<Vec<_>>());
+    (signal, scheduler, size, 500..5_000_u64, (any::<bool>(), resume)).prop_map(|drawn| {
+        let (signal, scheduler, (queues, entries, factor, sticky), interval, (single_packet, resume)) = drawn;
         let (factor, interval) = (Fixed::ratio(factor, 8), Some(Time::from_ns(interval)));
-        Special::Bfc(Bfc { queues, factor, signal, interval, entries, sticky, single_packet }, scheduler)
+        Special::Bfc(
+            Bfc { queues, factor, resume, signal, interval, entries, sticky, single_packet },
+            scheduler,
+        )
     })
 }
 
@@ -194,7 +198,8 @@ pub(crate) fn special() -> impl Strategy<Value = Special> {
         size: Bytes::new(size),
         return_to_sender,
     });
-    let ndp = (1..40_u32, 1..129_u64, 15_000..400_000_u64).prop_map(|(first_window, part, rto)| Ndp {
+    let first_window = prop_oneof![Just(FirstWindow::Bdp), (1..40_u32).prop_map(FirstWindow::Packets)];
+    let ndp = (first_window, 1..129_u64, 15_000..400_000_u64).prop_map(|(first_window, part, rto)| Ndp {
         first_window,
         pull_rate: Fixed::ratio(part, 128),
         rto: Time::from_ns(rto),

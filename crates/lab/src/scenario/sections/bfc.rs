@@ -1,7 +1,7 @@
 //! `[switch.bfc]`: backpressure flow control.
 
 use incast_cc::Fixed;
-use incast_sim::describe::bfc::{Bfc, Signal};
+use incast_sim::describe::bfc::{Bfc, Resume, Signal};
 use incast_sim::describe::switch::{MAX_QUEUES, Scheduler};
 use incast_units::Time;
 
@@ -11,6 +11,7 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::Bound;
 use crate::problem::fault;
 
+choice!(Resume);
 choice!(Signal);
 
 section! {
@@ -22,6 +23,8 @@ section! {
         /// A queue is paused when it holds more than this times 2 × delay of the link by which the packet came ×
         /// rate of the port, divided by the number of queues with data that are not paused.
         factor: Fixed; Bound::Positive => "the authors' simulator; OSCAR's: 1",
+        /// Time at which a packet that found more in its queue ceases to have the queue paused from which it came.
+        resume: Resume => "chosen here; last-packet: the simulators of BFC's and of OSCAR's authors",
         /// Way to tell the far end of a link.
         signal: Signal => "the authors' simulator; OSCAR's: at-once",
         /// With signal = "map": time between two maps; by default the delay of the link.

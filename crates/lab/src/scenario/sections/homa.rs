@@ -22,7 +22,10 @@ choice!(LastRttBytes);
 impl Setting for RttBytes {
     fn shape() -> Shape {
         let words = Shape::Choice(vec![
-            ("network", "the largest base RTT of the network times the highest rate of a host, for every message"),
+            (
+                "network",
+                "the largest base RTT of the network times the highest rate of a host, for every message",
+            ),
             ("pair", "the base RTT between its source and destination times the rate of their path"),
         ]);
         Shape::Either(vec![words, Bytes::shape()])
@@ -32,6 +35,12 @@ impl Setting for RttBytes {
         match &node.value {
             Value::Text(text) if text == "network" => Some(Self::Network),
             Value::Text(text) if text == "pair" => Some(Self::Pair),
+            Value::Text(text) if !text.starts_with(|first: char| first.is_ascii_digit()) => {
+                let message =
+                    format!("{text:?}: expected \"network\", \"pair\" or a number of bytes, like \"32MB\"");
+                reading.wrong(node.place, key, message);
+                None
+            }
             _ => Bytes::read(node, key, reading).map(Self::Value),
         }
     }
@@ -90,8 +99,9 @@ section! {
     for Homa with its defaults {
         /// Bytes of a message that are sent without a grant, and how far grants exceed what has arrived.
         rtt_bytes: RttBytes; Bound::Positive => "network: PowerTCP, section 4.1",
-        /// Number of messages that a receiver grants at the same time.
-        overcommitment: u32; Bound::Count(1, MAX_OVERCOMMITMENT as u64) => "PowerTCP, section 4.1",
+        /// Number of messages that a receiver grants at the same time; by default the number of levels for scheduled
+        /// packets.
+        overcommitment: Option<u32>; Bound::Count(1, MAX_OVERCOMMITMENT as u64),
         /// Number of priority levels; by default one for each queue.
         levels: Option<u8>; Bound::Count(2, 128),
         /// Number of levels for unscheduled packets, the highest ones.

@@ -164,7 +164,8 @@ impl Longest {
             self.place(fabric),
             100 * window.get() / bdp.get(),
         );
-        let hint = format!("first_window = {} fills the path", bdp.get().div_ceil(packet.get()));
+        let packets = bdp.get().div_ceil(packet.get());
+        let hint = format!("first_window = {packets} fills the path, and \"bdp\" each one");
         Some(Problem::new(message).with_hint(hint))
     }
 

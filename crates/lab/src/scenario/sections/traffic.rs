@@ -6,7 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::transport::{BaseRtt, Kind, Recovery};
+use incast_sim::describe::transport::{BaseRtt, FirstWindow, Kind, Recovery};
 
 use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
@@ -86,9 +86,8 @@ impl Effect for Vec<Block> {
         }
         let longest = || paths::longest(scope, scope.algorithms.first(), reaches.iter().flatten(), fabric);
         let transport = scope.sections.transport;
-        if transport.kind == Kind::Ndp
-            && let Some(problem) =
-                longest().and_then(|longest| longest.first_window(transport.ndp.first_window, fabric))
+        if let (Kind::Ndp, FirstWindow::Packets(packets)) = (transport.kind, transport.ndp.first_window)
+            && let Some(problem) = longest().and_then(|longest| longest.first_window(packets, fabric))
         {
             reading.warn_key("transport.ndp.first_window", problem);
         }

@@ -3,7 +3,8 @@
 use incast_cc::Fixed;
 use incast_sim::describe::Named;
 use incast_sim::describe::transport::{
-    AckEvery, AfterIdle, BaseRtt, Counting, Homa, Kind, Ndp, Pacing, Recovery, Repair, Sample, Transport,
+    AckEvery, AfterIdle, BaseRtt, Counting, FirstWindow, Homa, Kind, LARGEST_FIRST_WINDOW, Ndp, Pacing,
+    Recovery, Repair, Sample, Transport,
 };
 use incast_units::{Bytes, Time};
 
@@ -98,6 +99,38 @@ impl Setting for AckEvery {
     }
 }
 
+impl Setting for FirstWindow {
+    fn shape() -> Shape {
+        let word = ("bdp", "the bandwidth-delay product of the flow's path, in whole packets");
+        Shape::Either(vec![u32::shape(), Shape::Choice(vec![word])])
+    }
+
+    fn read(node: &Node, key: &str, reading: &mut Reading) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "bdp" => Some(Self::Bdp),
+            Value::Text(text) => {
+                reading.wrong(node.place, key, format!("{text:?}: expected a number of packets or \"bdp\""));
+                None
+            }
+            _ => u32::read(node, key, reading).map(Self::Packets),
+        }
+    }
+
+    fn write(&self) -> Option<Out> {
+        match self {
+            Self::Bdp => Some(Out::text(&"bdp")),
+            Self::Packets(packets) => packets.write(),
+        }
+    }
+
+    fn within(&self, bound: Bound) -> bool {
+        match self {
+            Self::Bdp => true,
+            Self::Packets(packets) => packets.within(bound),
+        }
+    }
+}
+
 section! {
     /// Behaviour of every host: packet sizes, acknowledgements, loss recovery.
     for Transport with its defaults {
@@ -164,7 +197,7 @@ section! {
     /// NDP: a first window at line rate, then packets that receivers pull.
     for Ndp with its defaults {
         /// Packets that a flow sends without being pulled.
-        first_window: u32; Bound::Count(1, 16_384) => "the authors' runs of Figures 14, 16 and 21",
+        first_window: FirstWindow; Bound::Count(1, LARGEST_FIRST_WINDOW as u64) => "chosen here; the authors' runs have 23, their code 15",
         /// Rate of a receiver's pulls in full packets: this part of the rate of its first link.
         pull_rate: Fixed; Bound::Ratio(Fixed::ratio(1, 100), Fixed::ONE) => "the authors' simulator",
         /// A packet that was not answered for this long is sent again; doubles with each consecutive expiry, up to 64 times this.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::Simulation;
-use incast_net::describe::bfc::Bfc;
+use incast_net::describe::bfc::{Bfc, Resume};
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::switch::PathPolicy;
 use incast_net::packet::{IntRecords, Kind, Packet};
@@ -62,6 +62,8 @@ struct Hop {
     /// As a port by which packets leave: the flows, and of the packets in each queue what is known of them.
     flows: FlowTable,
     notes: Box<[VecDeque<Note>]>,
+    /// Number of packets in each queue that hold a queue paused.
+    pausing: Box<[u32]>,
     /// Signals to the far end, for a port by which packets come.
     signals: Signals,
     /// Time between two maps. (ps)
@@ -177,6 +179,7 @@ impl BackpressureSwitch {
         let pauses = (packets > 1 || !self.bfc.single_packet) && self.is_above_threshold(from, egress, queue);
         self.hops[usize::from(to)].notes[usize::from(queue)].push_back(Note { entry, number, pauses });
         if pauses {
+            self.hops[usize::from(to)].pausing[usize::from(queue)] += 1;
             let request = self.hops[usize::from(from)].signals.raise(now, number);
             self.tell(now, from, request, effects);
         }
@@ -244,41 +247,53 @@ impl BackpressureSwitch {
         let Some(note) = hop.notes[usize::from(queue)].pop_front() else { return };
         hop.flows.remove(note.entry, now);
         if note.pauses {
+            hop.pausing[usize::from(queue)] -= 1;
             let request = self.hops[usize::from(from)].signals.lower(note.number);
             self.tell(now, from, request, effects);
         }
+        self.ease(now, (from, index), queue, effects);
     }
 
-    /// Visits the note about each data packet in the queues of a port, with the port by which the packet came.
-    fn each_note(egress: &Egress, hop: &mut Hop, mut visit: impl FnMut(PortId, &mut Note)) {
-        let mut places = vec![0; hop.notes.len()];
-        for (queue, packet) in egress.queues.iter() {
-            let place = &mut places[usize::from(queue)];
-            if let Some(note) = hop.notes[usize::from(queue)].get_mut(*place) {
-                visit(packet.ingress, note);
-            }
-            *place += 1;
+    /// A packet that had come by port `from` has left a queue of port `to`: if the queue is short enough now, what is in
+    /// it holds nothing paused, where that is asked for.
+    fn ease(&mut self, now: u64, (from, to): (PortId, PortId), queue: u8, effects: &mut impl Effects) {
+        let is_over = self.bfc.resume == Resume::Threshold
+            && self.hops[usize::from(to)].pausing[usize::from(queue)] > 0
+            && !self.is_above_threshold(from, &self.switch.ports[usize::from(to)], queue);
+        if is_over {
+            self.release(now, to, |at| at == queue, effects);
         }
+    }
+
+    /// Has those packets in the queues of a port that `ceases` names hold nothing paused any longer. Returns what they
+    /// held: the port by which each had come, and the number.
+    fn cease(egress: &Egress, hop: &mut Hop, ceases: impl Fn(u8, PortId) -> bool) -> Vec<(PortId, u16)> {
+        let (mut places, mut held) = (vec![0; hop.notes.len()], Vec::new());
+        for (queue, packet) in egress.queues.iter() {
+            let at = usize::from(queue);
+            let note = hop.notes[at].get_mut(places[at]);
+            places[at] += 1;
+            if let Some(note) = note.filter(|note| note.pauses && ceases(queue, packet.ingress)) {
+                note.pauses = false;
+                hop.pausing[at] -= 1;
+                held.push((packet.ingress, note.number));
+            }
+        }
+        held
     }
 
     /// The link of a port has failed: what came by it holds nothing at its far end paused any longer.
     fn forget(&mut self, failed: PortId) {
         self.hops[usize::from(failed)].signals.forget();
         for (egress, hop) in self.switch.ports.iter().zip(&mut self.hops) {
-            Self::each_note(egress, hop, |from, note| note.pauses &= from != failed);
+            Self::cease(egress, hop, |_, from| from == failed);
         }
     }
 
-    /// The link of a port is known to have failed: what waits for its return holds nothing paused, since the nodes
-    /// before may have another way.
-    fn release(&mut self, now: u64, failed: PortId, effects: &mut impl Effects) {
-        let mut held = Vec::new();
-        let place = usize::from(failed);
-        Self::each_note(&self.switch.ports[place], &mut self.hops[place], |from, note| {
-            if std::mem::take(&mut note.pauses) {
-                held.push((from, note.number));
-            }
-        });
+    /// Packets in some queues of a port hold nothing paused any longer.
+    fn release(&mut self, now: u64, port: PortId, queues: impl Fn(u8) -> bool, effects: &mut impl Effects) {
+        let place = usize::from(port);
+        let held = Self::cease(&self.switch.ports[place], &mut self.hops[place], |queue, _| queues(queue));
         for (from, number) in held {
             let request = self.hops[usize::from(from)].signals.lower(number);
             self.tell(now, from, request, effects);
@@ -317,6 +332,7 @@ impl BackpressureSwitch {
         let hop = |egress: &Egress| Hop {
             flows: FlowTable::new(queues * bfc.entries as usize),
             notes: (0..=queues).map(|_| VecDeque::new()).collect(),
+            pausing: vec![0; queues + 1].into(),
             signals: Signals::new(bfc.signal),
             interval: bfc.interval.unwrap_or(egress.wire.delay()).ps(),
         };
@@ -385,9 +401,10 @@ impl Behaviour for BackpressureSwitch {
         }
     }
 
+    /// Packets that wait for a link that has failed hold nothing paused: the nodes before may have another way.
     fn link_noticed<E: Effects>(&mut self, now: u64, port: PortId, up: bool, _: &Fabric, effects: &mut E) {
         if !up {
-            self.release(now, port, effects);
+            self.release(now, port, |_| true, effects);
         }
     }
 

@@ -73,8 +73,9 @@ impl Priorities {
         if switch.scheduler != Scheduler::StrictPriority && switch.strict < levels {
             return Err("Homa needs switches that serve its priority levels strictly".into());
         }
-        if !(1..=MAX_OVERCOMMITMENT).contains(&homa.overcommitment) {
-            let given = homa.overcommitment;
+        if let Some(given) = homa.overcommitment
+            && !(1..=MAX_OVERCOMMITMENT).contains(&given)
+        {
             return Err(format!(
                 "1 to {MAX_OVERCOMMITMENT} messages are granted at the same time, not {given}"
             ));
@@ -119,7 +120,10 @@ impl Priorities {
         let oldest_step = (homa.oldest_step.get() / sizes.payload).max(1);
         Ok(Self {
             rtt_packets,
-            overcommitment: homa.overcommitment as usize,
+            overcommitment: homa
+                .overcommitment
+                .unwrap_or(u32::from(levels - unscheduled).min(MAX_OVERCOMMITMENT))
+                as usize,
             levels,
             unscheduled,
             cutoffs,
@@ -160,9 +164,11 @@ impl Priorities {
         self.cutoffs.partition_point(|cutoff| *cutoff < size) as u8
     }
 
-    /// The level of the scheduled packets of the message at place `rank`, from 0, of `active` active ones in
-    /// the order of their remaining bytes. The last ones share the lowest level if there are too few.
+    /// The level of the scheduled packets of the message at place `rank`, from 0, of `active` ones in the order of their
+    /// bytes that are not granted, of each of which only those within the overcommitment count. The last ones share the
+    /// lowest level if there are too few.
     pub(super) fn scheduled_level(&self, rank: usize, active: usize) -> u8 {
+        let (rank, active) = (rank.min(self.overcommitment - 1), active.min(self.overcommitment));
         let scheduled = usize::from(self.levels - self.unscheduled);
         let unused = match self.order {
             ScheduledOrder::Lowest => scheduled.saturating_sub(active),
@@ -403,8 +409,8 @@ mod tests {
         refused(&|s| s.transport.homa.unscheduled = UnscheduledLevels::Count(8), "8 unscheduled");
         refused(&|s| s.transport.homa.unscheduled = UnscheduledLevels::Count(0), "0 unscheduled");
         refused(&|s| s.transport.homa.cutoffs = vec![Bytes::new(1); 2], "1 increasing cut-offs");
-        refused(&|s| s.transport.homa.overcommitment = 0, "1 to 64");
-        refused(&|s| s.transport.homa.overcommitment = 65, "1 to 64");
+        refused(&|s| s.transport.homa.overcommitment = Some(0), "1 to 64");
+        refused(&|s| s.transport.homa.overcommitment = Some(65), "1 to 64");
         refused(&|s| s.transport.homa.cap = Some(Bytes::new(999)), "less than one packet");
         refused(&|s| s.transport.homa.resend_timeout = Time::ZERO, "above zero");
         refused(&|s| s.switch.scheduler = Scheduler::RoundRobin, "strictly");

@@ -24,8 +24,12 @@ pub(super) struct Receivers {
     /// State of the messages that have begun to arrive and have not yet arrived completely.
     messages: Vec<Message>,
     free: Vec<u32>,
-    /// Those of them that need or needed grants and are not given up, in the order in which they are granted.
+    /// Those of them that need grants and are not given up, in the order in which they are granted.
     scheduled: BTreeSet<Key>,
+    /// Packets on the way of messages that needed grants and have been granted completely, and the number of these
+    /// messages. They have no place any longer; what they have on the way takes room.
+    full: u64,
+    full_messages: usize,
     /// Packets that may be sent, granted or unscheduled, and have not arrived, of messages that are not given
     /// up.
     outstanding: u64,
@@ -81,6 +85,11 @@ impl Message {
     /// Packets that may be sent and have not arrived.
     fn outstanding(&self) -> u64 {
         u64::from(self.limit - self.count)
+    }
+
+    /// Whether it needed grants and has all of them.
+    fn is_full(&self) -> bool {
+        self.packets > self.rtt_packets && self.limit == self.packets
     }
 
     /// Its place in the order of the messages that need grants.
@@ -167,8 +176,9 @@ impl Receivers {
         (message.heard, message.tries) = (now, 0);
         message.touch(now, self.busy);
         self.outstanding -= 1;
+        self.full -= u64::from(message.is_full());
         if message.count == message.packets {
-            self.scheduled.remove(&message.key(place));
+            self.full_messages -= usize::from(message.is_full());
             self.last_complete = now;
             let incoming = &mut self.incoming[data.slot as usize];
             (incoming.completed, incoming.place) = (now, NOWHERE);
@@ -194,11 +204,31 @@ impl Receivers {
         let message = &mut self.messages[place as usize];
         (message.given_up, message.tries) = (false, 0);
         message.touch(now, self.busy);
+        message.arm(priorities, cx.effects);
         self.outstanding += message.outstanding();
-        if message.packets > message.rtt_packets {
+        self.enlist(place);
+    }
+
+    /// A message that is not given up competes for grants, or takes room for what it has on the way.
+    fn enlist(&mut self, place: u32) {
+        let message = &self.messages[place as usize];
+        if message.is_full() {
+            self.full += message.outstanding();
+            self.full_messages += 1;
+        } else if message.limit < message.packets {
             self.scheduled.insert(message.key(place));
         }
-        message.arm(priorities, cx.effects);
+    }
+
+    /// It does so no longer.
+    fn delist(&mut self, place: u32) {
+        let message = &self.messages[place as usize];
+        if message.is_full() {
+            self.full -= message.outstanding();
+            self.full_messages -= 1;
+        } else {
+            self.scheduled.remove(&message.key(place));
+        }
     }
 
     /// The first packet of a message has arrived.
@@ -235,20 +265,19 @@ impl Receivers {
         };
         self.outstanding += message.outstanding();
         let place = self.free.pop().unwrap_or(self.messages.len() as u32);
-        if packets > rtt_packets {
-            self.scheduled.insert(message.key(place));
-        }
         if let Some(free) = self.messages.get_mut(place as usize) {
             *free = message;
         } else {
             self.messages.push(message);
         }
         incoming.place = place;
+        self.enlist(place);
         place
     }
 
     /// Chooses the active messages and grants what they lack, the one with the fewest bytes to be granted first;
-    /// then the oldest one its share, if it is time for that.
+    /// then the oldest one its share, if it is time for that. Each has a place for RTTbytes, of which there are as many
+    /// as the overcommitment. Messages that were granted completely fill the last places with what they have on the way.
     fn grant<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let mut active = std::mem::take(&mut self.active);
         active.clear();
@@ -261,11 +290,15 @@ impl Receivers {
                 }
             }
         }
+        let (full, before) = (self.full, self.full_messages);
         for (rank, &place) in active.iter().enumerate() {
             let message = &self.messages[place as usize];
-            let wanted = message.count.saturating_add(message.rtt_packets).min(message.packets);
+            let (places, each) = ((priorities.overcommitment - rank) as u64, u64::from(message.rtt_packets));
+            let room = (places * each).saturating_sub(full).min(each) as u32;
+            let wanted = message.count.saturating_add(room).min(message.packets);
             let more = u64::from(wanted.saturating_sub(message.limit));
-            let level = priorities.scheduled_level(rank, active.len());
+            // Those before it keep their levels until they have arrived: what they have on the way would wait for it.
+            let level = priorities.scheduled_level(before + rank, before + active.len());
             self.since_oldest += self.raise(now, place, more, level, priorities, cx);
         }
         self.active = active;
@@ -305,11 +338,11 @@ impl Receivers {
         if more == 0 {
             return 0;
         }
-        let message = &mut self.messages[place as usize];
-        self.scheduled.remove(&message.key(place));
-        message.limit += more as u32;
-        self.scheduled.insert(message.key(place));
+        self.delist(place);
+        self.messages[place as usize].limit += more as u32;
+        self.enlist(place);
         self.outstanding += more;
+        let message = &mut self.messages[place as usize];
         message.level = level;
         message.touch(now, self.busy);
         let Incoming { flow, peer, .. } = self.incoming[message.slot as usize];
@@ -363,7 +396,7 @@ impl Receivers {
         } else {
             message.given_up = true;
             self.outstanding -= message.outstanding();
-            self.scheduled.remove(&message.key(place));
+            self.delist(place);
             self.grant(now, priorities, cx);
         }
     }
@@ -465,7 +498,7 @@ mod tests {
         simulation.switch.queues = 8;
         simulation.transport.kind = Transport::Homa;
         simulation.transport.homa.rtt_bytes = RttBytes::Value(Bytes::new(10_000));
-        simulation.transport.homa.overcommitment = overcommitment;
+        simulation.transport.homa.overcommitment = Some(overcommitment);
         simulation
     }
 
@@ -500,6 +533,7 @@ mod tests {
             let message = &mut receivers.messages[place as usize];
             (message.count, message.bytes) = (message.arrived.add(0, 10), 10_000);
             receivers.outstanding -= 10;
+            assert!(!receivers.messages[place as usize].is_full());
         }
         receivers.grant(1, &priorities, &mut cx);
         let limits = |receivers: &Receivers| receivers.messages.iter().map(|m| m.limit).collect();
@@ -512,17 +546,24 @@ mod tests {
             steps.push(limits(&receivers));
         }
         assert_eq!(receivers.outstanding, receivers.messages.iter().map(Message::outstanding).sum());
+        let full = receivers.messages.iter().filter(|message| message.is_full());
+        assert_eq!(receivers.full, full.clone().map(Message::outstanding).sum());
+        // Those that have arrived completely are not counted.
+        assert_eq!(receivers.full_messages, full.filter(|message| message.outstanding() > 0).count());
         steps
     }
 
     #[test]
     fn grants_by_hand() {
         // Of the messages 40, 20 and 10 KB remain, and two are active. The third is granted all of
-        // it, the second up to 20 KB, the first nothing. Its next packet changes nothing for the third, whose
-        // remaining 9 KB are granted; the second gets 21 KB when its own data arrive.
-        let steps = granted(&[50_000, 30_000, 20_000], 2, &[2, 1]);
-        assert_eq!(steps, [[10, 20, 20], [10, 20, 20], [10, 21, 20]]);
-        assert_eq!(granted(&[50_000, 30_000, 20_000], 1, &[]), [[10, 10, 20]]);
+        // it, the second up to 20 KB, the first nothing. The third has no place any longer, and 9 packets on the way
+        // when its next one has arrived: the first is granted one packet in its stead. The second gets 21 KB when
+        // its own data arrive. So 20 packets are on the way in each case.
+        let steps = granted(&[50_000, 30_000, 20_000], 2, &[2, 1, 2]);
+        assert_eq!(steps, [[10, 20, 20], [11, 20, 20], [11, 21, 20], [12, 21, 20]]);
+        // With one place the second is granted one packet for each of the last ten of the third.
+        let steps = granted(&[50_000, 30_000, 20_000], 1, &[2, 2, 1]);
+        assert_eq!(steps, [[10, 10, 20], [10, 11, 20], [10, 12, 20], [10, 13, 20]]);
         // Of equal messages the one with the lower index comes first.
         assert_eq!(granted(&[20_000, 20_000], 1, &[]), [[20, 10]]);
         // With three all are granted; one that overtakes another changes its place, not what is granted.
@@ -531,14 +572,14 @@ mod tests {
 
     #[test]
     fn the_oldest_message_gets_its_share_by_hand() {
-        // A fifth in steps of 4 packets: after 16 others. At first the third message is granted its last 10; when
-        // it has arrived, the second its last 10, which makes 20. The first, the oldest by its index, gets 4.
+        // A fifth in steps of 4 packets: after 16 others. At first the third message is granted its last 10, and then
+        // the second one for each of these that arrives. With the sixth the first, the oldest by its index, gets 4.
         let mut simulation = messages(&[50_000, 30_000, 20_000], 1);
         simulation.transport.homa.oldest_share = incast_cc::Fixed::ratio(1, 5);
         simulation.transport.homa.oldest_step = Bytes::new(4_999);
         let steps = steps_of(&simulation, &[[2; 10].as_slice(), &[1; 4]].concat());
-        let (first, last) = (steps[9].clone(), &steps[10..]);
-        assert_eq!(first, [10, 10, 20]);
+        let (first, last) = (&steps[5..7], &steps[10..]);
+        assert_eq!(first, [[10, 15, 20], [14, 16, 20]]);
         // Of the 20, 4 count for the next time: the second message has 12 more packets to come.
         assert_eq!(last, [[14, 20, 20], [14, 21, 20], [14, 22, 20], [14, 23, 20], [14, 24, 20]]);
         // Were the second of 40 KB, 12 more of it would be granted, and then the next 4 of the first.

@@ -6,8 +6,12 @@
 mod receiver;
 mod sender;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
+use incast_net::describe::transport::{FirstWindow, LARGEST_FIRST_WINDOW};
 use incast_net::packet::{IntRecords, Kind, Packet};
 use incast_net::record::{FlowRecord, FlowSample, OwnPacket};
 use incast_units::Time;
@@ -31,6 +35,48 @@ pub(crate) struct Ndp {
     /// Position of each flow among the senders while it is active, by its index.
     places: Vec<u32>,
     receivers: Receivers,
+    windows: Windows,
+}
+
+/// The packets that each flow sends without being pulled.
+#[derive(Clone, Debug)]
+pub(crate) enum Windows {
+    All(u32),
+    Each(Arc<[u32]>),
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self::All(1)
+    }
+}
+
+impl Windows {
+    /// Returns the first windows under these settings.
+    fn new(simulation: &Simulation, facts: &FlowFacts) -> Self {
+        if let FirstWindow::Packets(packets) = simulation.transport.ndp.first_window {
+            return Self::All(packets);
+        }
+        let sizes = facts.plain_sizes();
+        let mut known = BTreeMap::new();
+        let each = simulation.flows.iter().map(|flow| {
+            let pair = (flow.source, flow.destination, flow.cards);
+            *known.entry(pair).or_insert_with(|| {
+                let bytes = facts.fabric.routes.pair_bytes(flow, sizes).get();
+                let packets = bytes.div_ceil(sizes.data(sizes.payload)).max(1);
+                packets.min(u64::from(LARGEST_FIRST_WINDOW)) as u32
+            })
+        });
+        Self::Each(each.collect())
+    }
+
+    /// The first window of a flow.
+    fn of(&self, flow: u32) -> u32 {
+        match self {
+            Self::All(packets) => *packets,
+            Self::Each(packets) => packets[flow as usize],
+        }
+    }
 }
 
 /// Marks a flow that is not active.
@@ -76,16 +122,22 @@ impl Ndp {
 }
 
 impl Transport for Ndp {
-    type Shared = ();
+    type Shared = Windows;
 
     const OWN: &'static [OwnPacket] = &[OwnPacket { name: "pull", code: 8, cumulative: true }];
 
-    fn prepare(_: &Simulation, _: &FlowFacts) -> Result<(), String> {
-        Ok(())
+    fn prepare(simulation: &Simulation, facts: &FlowFacts) -> Result<Windows, String> {
+        Ok(Windows::new(simulation, facts))
     }
 
-    fn new((): &(), _: &FlowFacts) -> Self {
-        Self { senders: Vec::new(), free: Vec::new(), places: Vec::new(), receivers: Receivers::default() }
+    fn new(windows: &Windows, _: &FlowFacts) -> Self {
+        Self {
+            senders: Vec::new(),
+            free: Vec::new(),
+            places: Vec::new(),
+            receivers: Receivers::default(),
+            windows: windows.clone(),
+        }
     }
 
     fn add_incoming(&mut self, flow: u32, peer: u32) -> u32 {
@@ -93,7 +145,7 @@ impl Transport for Ndp {
     }
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let sender = Sender::new(now, index, step, cx);
+        let sender = Sender::new(now, index, step, self.windows.of(step.flow), cx);
         if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);
         }
@@ -155,8 +207,8 @@ impl Transport for Ndp {
         let Some(place) = self.place(index) else { return };
         let sender = &mut self.senders[place as usize];
         if packet.kind == Kind::Returned {
-            sender.returned(now, packet, cx.facts);
-        } else if sender.answered(now, packet, cx.facts) {
+            sender.returned(now, place, packet, cx.facts, cx.effects);
+        } else if sender.answered(now, place, packet, cx.facts, cx.effects) {
             return self.finish(now, place, packet.ack(now).received, cx);
         }
         self.wake(now, place, cx);

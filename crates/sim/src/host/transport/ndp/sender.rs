@@ -59,6 +59,10 @@ pub(super) struct Sender {
     pulled: u32,
     /// Acknowledgements and NACKs that have arrived, each of which is worth a pull, less the pulls.
     expected: i64,
+    /// Packets whose headers were returned, for which nothing was sent: its window is so much smaller than the first.
+    returned: u64,
+    /// Time at which the timeout last doubled, while it is not the shortest. (ps)
+    doubled: u64,
     /// Time at which it last sent a packet or received one. (ps)
     active: u64,
     /// Time of the valid pending [`rank::RETRANSMIT`].
@@ -73,7 +77,7 @@ pub(super) struct Sender {
 
 impl Sender {
     /// A flow that starts.
-    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, first_window: u32, cx: &Context<'_, E>) -> Self {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
@@ -103,9 +107,11 @@ impl Sender {
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             packets_known: Selective::new(Cut::new(packets, full, last), &settings),
             size,
-            credit: u64::from(facts.transport.ndp.first_window).min(packets),
+            credit: u64::from(first_window).min(packets),
             pulled: 0,
             expected: 0,
+            returned: 0,
+            doubled: 0,
             active: now,
             timer_event: NEVER,
             start: now,
@@ -182,9 +188,16 @@ impl Sender {
     }
 
     /// An acknowledgement, a NACK or a pull has arrived. Returns whether the flow is done.
-    pub(super) fn answered(&mut self, now: u64, packet: &Packet, facts: &FlowFacts) -> bool {
+    pub(super) fn answered<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        packet: &Packet,
+        facts: &FlowFacts,
+        effects: &mut E,
+    ) -> bool {
         let body = packet.ack(now);
-        self.heard(now);
+        let shortened = self.heard(now);
         // An acknowledgement covers its own packet and all before the expected one, a NACK and a pull only those.
         let own = packet.kind == Kind::Ack && body.offset > 0;
         let bitmap = if own { 1 << (body.offset - 1).min(63) } else { 0 };
@@ -211,26 +224,46 @@ impl Sender {
         if pulls > 0 {
             self.pulled = body.inflight;
             self.expected -= pulls;
-            self.credit = (self.credit + pulls.unsigned_abs()).min(self.packets_known.to_send());
+            // The pull did not wait for any other: the receiver's link has room for what was returned.
+            let again = u64::from(packet.kind == Kind::Ack && self.returned > 0);
+            self.returned -= again;
+            self.credit = (self.credit + pulls.unsigned_abs() + again).min(self.packets_known.to_send());
         }
-        self.packets_known.is_done()
+        let done = self.packets_known.is_done();
+        if shortened && !done {
+            self.restart_timer(now, place, facts, effects);
+        }
+        done
     }
 
     /// A header has been returned. Its packet waits for a pull, unless none can come: nothing else is in flight and
     /// no pull is expected.
-    pub(super) fn returned(&mut self, now: u64, packet: &Packet, facts: &FlowFacts) {
-        self.heard(now);
+    pub(super) fn returned<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        packet: &Packet,
+        facts: &FlowFacts,
+        effects: &mut E,
+    ) {
+        let shortened = self.heard(now);
         self.feedback(now, packet.hash ^ facts.hashes(self.flow).0, Feedback::Bad);
         let data = Data::of(&packet.body);
         let lost = self.packets_known.on_trim(data.number, data.sent);
         if lost.is_some() && self.packets_known.inflight() == 0 && self.expected <= 0 && self.credit == 0 {
             self.credit = 1;
+        } else {
+            self.returned += u64::from(lost.is_some());
+        }
+        if shortened {
+            self.restart_timer(now, place, facts, effects);
         }
     }
 
-    fn heard(&mut self, now: u64) {
+    /// Something has arrived. Returns whether the timeout is shorter now.
+    fn heard(&mut self, now: u64) -> bool {
         self.active = now;
-        self.backoff = 0;
+        std::mem::take(&mut self.backoff) > 0
     }
 
     fn feedback(&mut self, now: u64, entropy: u32, feedback: Feedback) {
@@ -250,33 +283,69 @@ impl Sender {
         if self.timer_event != now || self.state == State::Done {
             return false;
         }
-        let timeout = self.timeout(facts);
-        let since = match self.packets_known.oldest() {
-            Some(oldest) => oldest,
-            // It waits for its network card.
-            None if self.credit > 0 => now,
-            None => self.active,
-        };
-        let due = since.saturating_add(timeout);
+        let oldest = self.packets_known.oldest();
+        let due = self.due(now, oldest, facts);
         if due > now {
             self.set_timer(due, place, effects);
             return false;
         }
-        self.timeouts += 1;
-        if let Some(entropies) = &mut self.entropies {
-            entropies.timeout(now);
+        // Packets of one burst that are lost time out one after the other, and only the first doubles the timeout.
+        if oldest.is_none_or(|sent| self.backoff == 0 || sent >= self.doubled) {
+            self.timeouts += 1;
+            if let Some(entropies) = &mut self.entropies {
+                entropies.timeout(now);
+            }
+            self.expire(now, facts);
+            if self.backoff < LARGEST_BACKOFF {
+                self.backoff += 1;
+                self.doubled = now;
+            }
+        } else {
+            self.expire(now, facts);
         }
-        let before = self.packets_known.lost();
-        self.packets_known.expire(now - timeout);
-        // These are sent at once. If none was in flight, the pulls that it waits for were lost: one packet probes.
-        self.credit += (self.packets_known.lost() - before).max(1);
-        self.backoff = (self.backoff + 1).min(LARGEST_BACKOFF);
-        self.set_timer(now.saturating_add(self.timeout(facts)), place, effects);
+        let due =
+            self.packets_known.oldest().map_or(now + self.timeout(facts), |sent| self.expiry(sent, facts));
+        self.set_timer(due, place, effects);
         true
     }
 
+    /// Packets that were not answered within their timeout are lost and sent again at once. If none was in flight, the pulls
+    /// that the flow waits for were lost: one packet probes.
+    fn expire(&mut self, now: u64, facts: &FlowFacts) {
+        let before = self.packets_known.lost();
+        if self.backoff > 0
+            && let Some(until) = now.checked_sub(self.timeout(facts) / 2)
+        {
+            self.packets_known.expire(until.min(self.doubled - 1));
+        }
+        if let Some(until) = now.checked_sub(self.timeout(facts)) {
+            self.packets_known.expire(until);
+        }
+        self.credit += (self.packets_known.lost() - before).max(1);
+    }
+
+    /// Time at which the timer is due, as things are.
+    fn due(&self, now: u64, oldest: Option<u64>, facts: &FlowFacts) -> u64 {
+        // Without a packet in flight the flow waits for its network card, or for a pull.
+        let since = if self.credit > 0 { now } else { self.active };
+        oldest.map_or(since.saturating_add(self.timeout(facts)), |sent| self.expiry(sent, facts))
+    }
+
+    /// Time at which a packet in flight that was sent then is lost. One that left before the timeout last doubled has the
+    /// one of before.
+    fn expiry(&self, sent: u64, facts: &FlowFacts) -> u64 {
+        let before = self.backoff > 0 && sent < self.doubled;
+        sent.saturating_add(self.timeout(facts) >> u8::from(before))
+    }
+
+    /// Sets the timer again, with the timeout of now.
+    fn restart_timer<E: Effects>(&mut self, now: u64, place: u32, facts: &FlowFacts, effects: &mut E) {
+        let due = self.due(now, self.packets_known.oldest(), facts);
+        self.set_timer(due.max(now), place, effects);
+    }
+
     fn timeout(&self, facts: &FlowFacts) -> u64 {
-        facts.transport.ndp.rto.ps() << self.backoff
+        facts.transport.ndp.rto.ps().saturating_mul(1 << self.backoff)
     }
 
     fn set_timer<E: Effects>(&mut self, time: u64, place: u32, effects: &mut E) {
