@@ -204,9 +204,13 @@ COLUMNS = (
 
 
 OWN: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "ndp": {"default": {}},
-    "homa": {"default": {}, "overcommitment 8": {"transport.homa.overcommitment": 8}},
-    "bfc": {"default": {}},
+    "ndp": {"default": {}, "first window 23": {"transport.ndp.first_window": 23}},
+    "homa": {
+        "default": {},
+        "overcommitment 1": {"transport.homa.overcommitment": 1},
+        "overcommitment 8": {"transport.homa.overcommitment": 8},
+    },
+    "bfc": {"default": {}, "resume last-packet": {"switch.bfc.resume": "last-packet"}},
 }
 """Transports and networks with a control of their own: names in place of presets, and the keys to set."""
 
