@@ -271,7 +271,7 @@ fn homa_needs_no_algorithm() {
     let built = scenario.build().unwrap();
     assert!(built.simulation.algorithms.is_empty());
     assert_eq!(built.algorithms, ["homa"]);
-    assert_eq!(built.simulation.transport.homa.overcommitment, 2);
+    assert_eq!(built.simulation.transport.homa.overcommitment, Some(2));
     let refused = scenario.with_algorithm("hpcc", &[]).unwrap_err().to_string();
     assert!(refused.contains("has no congestion control at the sender"), "{refused}");
     // The settings of Homa are written only with Homa.
