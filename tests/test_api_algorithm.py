@@ -157,7 +157,7 @@ def test_every_signal_arrives_with_its_unit() -> None:
 def test_oscar_in_python_behaves_like_oscar() -> None:
     incast.load_plugin(OSCAR)
     burst = incast.Scenario.load(ROOT / "examples" / "microburst.toml")
-    rust, python = incast.compare(burst, ["oscar", "oscar-in-python"]).values()
+    rust, python = incast.compare(burst, ["oscar:paper", "oscar-in-python"]).values()
     # Floating point and whole numbers differ in the last digits, and a queue remembers them.
     assert python.peak_queue_bytes("s0", 15) == pytest.approx(rust.peak_queue_bytes("s0", 15), rel=0.01)
     assert python.flow_times().fct_ps == pytest.approx(rust.flow_times().fct_ps, rel=0.01)

@@ -50,7 +50,7 @@ def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
     done = incast("show", "out")
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
-    assert "small: oscar:paper, seed 7" in done.stdout
+    assert "small: oscar:fair, seed 7" in done.stdout
     assert f"Incast {_core.__version__}" in done.stdout
     # All that `run` said, it says again.
     for line in ran.stdout.splitlines()[:-2]:
@@ -444,7 +444,7 @@ def test_compare_and_sweep_need_no_algorithm_in_the_scenario(incast: Incast, sce
     assert (swept.returncode, swept.stderr) == (0, "")
     assert "2 × 1 seed: 0 made, 2 reused" in swept.stdout
     results = package.compare(bare, ["oscar", "hpcc"])
-    assert [result.info["algorithms"] for result in results.values()] == [["oscar:paper"], ["hpcc:paper"]]
+    assert [result.info["algorithms"] for result in results.values()] == [["oscar:fair"], ["hpcc:paper"]]
 
 
 def test_an_algorithm_in_python_takes_the_place_of_one_with_a_preset(incast: Incast, scenario: Path) -> None:

@@ -257,7 +257,7 @@ def test_the_pictures_of_compare_take_results(results: dict[str, incast.Result])
     for top, result in zip(axes[::2], results.values(), strict=True):
         assert np.array_equal(shown(top)[0][1], result.port(*PORT).queue_bytes / 1e3)
     one, (top, low) = plot.queue_and_utilisation(results["oscar"], "s0->h3")
-    assert (top.get_title(), low.get_xlabel()) == ("oscar:paper", "time (µs)")
+    assert (top.get_title(), low.get_xlabel()) == ("oscar:fair", "time (µs)")
     drawn, (small, large, whole) = plot.slowdown(results)
     assert whole.get_xlabel() == "FCT slowdown"
     assert len(whole.lines) == len(results)

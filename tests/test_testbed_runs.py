@@ -329,7 +329,7 @@ GRAPH = joined(
 def test_links_have_their_own_delays_and_rates() -> None:
     result = testbed.run(incast.Scenario.from_toml(GRAPH, "graph.toml"))
     assert result.end == "finished"
-    assert result.info["testbed"]["controls"] == {"oscar:paper": "incast_oscar, incast_osca2, incast_osca3"}
+    assert result.info["testbed"]["controls"] == {"oscar:fair": "incast_oscar, incast_osca2, incast_osca3"}
     columns = {name: result.flows.column(name).tolist() for name in ("flow", "fct_ps", "base_rtt_ps")}
     sources = result.flows.column("source").tolist()
     rows = {source: {name: of[at] for name, of in columns.items()} for at, source in enumerate(sources)}

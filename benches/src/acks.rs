@@ -5,6 +5,7 @@
 //! and `deadline`. For an algorithm that is notified by CNPs an event is a CNP or its timer, as in OSCAR's
 //! Table 2. Other calls (`on_sent`, `tag`) are made between the batches and do not count.
 
+pub(crate) mod batches;
 pub(crate) mod trace;
 
 use std::hint::black_box;
@@ -16,15 +17,9 @@ use incast_units::Time;
 use crate::measure;
 use trace::{PATH, Signal};
 
-/// OSCAR, NSDI'26, Table 2: cycles of an event, five hops.
-const PAPER: [(&str, &str, u64); 6] = [
-    ("oscar", "unbatched", 34),
-    ("dcqcn", "paper", 46),
-    ("oscar", "paper", 52),
-    ("hpcc", "paper", 92),
-    ("swift", "paper", 104),
-    ("powertcp", "paper", 159),
-];
+/// OSCAR, NSDI'26, Table 2: cycles of an event, five hops. [`batches::KINDS`] has OSCAR's.
+const PAPER: [(&str, &str, u64); 4] =
+    [("dcqcn", "paper", 46), ("hpcc", "paper", 92), ("swift", "paper", 104), ("powertcp", "paper", 159)];
 
 /// Number of acknowledgements, and number of them measured together: a batch fits in the first cache.
 const EVENTS: usize = 16_384;
@@ -60,15 +55,29 @@ pub(crate) fn all(only: Option<&str>, record: bool) -> Result<(), String> {
     for ((algorithm, preset, _), cycles) in measured.into_iter().zip(cycles) {
         let instructions = if valgrind { Some(instructions(algorithm, preset)?) } else { None };
         let paper = PAPER.iter().find(|paper| (paper.0, paper.1) == (algorithm, preset));
-        println!(
-            "{:<32} {cycles:>7.1} {:>13} {:>24}",
-            format!("{algorithm} {preset}"),
-            instructions.map_or("-".into(), |i| format!("{i:.1}")),
-            paper.map_or(String::new(), |paper| paper.2.to_string()),
-        );
+        line(algorithm, preset, cycles, instructions, paper.map(|paper| paper.2));
         costs.push(Cost { algorithm, preset, cycles, instructions });
     }
+    if only.is_none_or(|only| only == "oscar") {
+        let instructions = if valgrind { batches::instructions()?.map(Some) } else { [None; 2] };
+        for (((preset, paper), cycles), instructions) in
+            batches::KINDS.into_iter().zip(batches::cycles()?).zip(instructions)
+        {
+            line("oscar", preset, cycles, instructions, Some(paper));
+            costs.push(Cost { algorithm: "oscar", preset, cycles, instructions });
+        }
+    }
     if record { keep(&costs) } else { Ok(()) }
+}
+
+/// Prints the cost of an event, beside the paper's.
+fn line(algorithm: &str, preset: &str, cycles: f64, instructions: Option<f64>, paper: Option<u64>) {
+    println!(
+        "{:<32} {cycles:>7.1} {:>13} {:>24}",
+        format!("{algorithm} {preset}"),
+        instructions.map_or("-".into(), |i| format!("{i:.1}")),
+        paper.map_or(String::new(), |paper| paper.to_string()),
+    );
 }
 
 fn named(algorithm: &str, preset: Option<&str>) -> Result<AnyParams, String> {
@@ -76,10 +85,15 @@ fn named(algorithm: &str, preset: Option<&str>) -> Result<AnyParams, String> {
         .ok_or_else(|| format!("no {algorithm} {}", preset.unwrap_or_default()))
 }
 
-/// Cycles of an event: the fewest that each batch took, so that an interrupt does not count, over all batches.
-/// Everything is run once before anything is run again, so that a slow moment of the machine meets all alike.
+/// Cycles of an event, over all batches.
 fn cycles(measured: &[AnyParams]) -> Vec<f64> {
-    let signals = &trace::signals(EVENTS);
+    let fewest = fewest_cycles(measured, &trace::signals(EVENTS));
+    fewest.iter().map(|batches| batches.iter().sum::<u64>() as f64 / EVENTS as f64).collect()
+}
+
+/// The fewest cycles that each batch took, so that an interrupt does not count. Everything is run once before anything is run
+/// again, so that a slow moment of the machine meets all alike.
+fn fewest_cycles(measured: &[AnyParams], signals: &[Signal]) -> Vec<Vec<u64>> {
     let empty = (0..1000).map(|_| time_stamp().wrapping_neg().wrapping_add(time_stamp())).min().unwrap_or(0);
     let mut fewest = vec![vec![u64::MAX; EVENTS / BATCH]; measured.len()];
     for _ in 0..RUNS {
@@ -89,8 +103,8 @@ fn cycles(measured: &[AnyParams]) -> Vec<f64> {
             }
         }
     }
-    let sum = |batches: &[u64]| batches.iter().map(|cycles| cycles.saturating_sub(empty)).sum::<u64>();
-    fewest.iter().map(|batches| sum(batches) as f64 / EVENTS as f64).collect()
+    fewest.iter_mut().flatten().for_each(|cycles| *cycles = cycles.saturating_sub(empty));
+    fewest
 }
 
 /// Instructions of an event: this program under callgrind with every batch performed twice, less that with

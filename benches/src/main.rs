@@ -12,8 +12,8 @@
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables call this, so
 //! that peak memory is that of one workload); `--small NAME KEY=VALUE…` runs a workload with overrides, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
-//! `--acks-of ALGORITHM PRESET TIMES` performs acknowledgements and `--order-of METHOD DELAYS SIZE TIMES` takes
-//! samples, for counting instructions.
+//! `--acks-of ALGORITHM PRESET TIMES` and `--batches-of KIND EVENTS TIMES` perform acknowledgements and `--order-of
+//! METHOD DELAYS SIZE TIMES` takes samples, for counting instructions.
 
 mod acks;
 mod count;
@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         ["--acks"] => acks::all(None, false),
         ["--acks", "--record"] => acks::all(None, true),
         ["--acks", algorithm] => acks::all(Some(algorithm), false),
+        ["--batches-of", kind, events, times] => acks::batches::perform(kind, events, times),
         ["--acks-of", algorithm, preset, times] => acks::perform(algorithm, preset, times),
         ["--order"] => order::all(),
         ["--order-of", method, delays, size, times] => order::perform(method, delays, size, times),
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
             "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --order | --against PROGRAM \
                  | --count [--check | --against PROGRAM] [NAME...] \
                  | --one NAME THREADS [SIZE] | --small NAME KEY=VALUE... | --idle FLOWS K \
-                 | --acks-of ALGORITHM PRESET TIMES | --order-of METHOD DELAYS SIZE TIMES]"
+                 | --acks-of ALGORITHM PRESET TIMES | --batches-of KIND EVENTS TIMES | --order-of METHOD DELAYS SIZE TIMES]"
                 .into(),
         ),
     };

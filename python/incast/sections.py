@@ -1771,7 +1771,8 @@ class Transport(Section):
     """Behaviour of every host.
 
     Attributes:
-        ack_delay: Longest time for which an acknowledgement is held. (chosen here). Default: 50us.
+        ack_delay: Longest time for which an acknowledgement is held; by default an eighth of the base
+            RTT of the flow's path, and "50us" with such a preset.
         ack_every: Number of data packets per acknowledgement, or the payload that one covers; under
             selective repeat with an algorithm's preset for Ultra Ethernet, "16384B". (public artifacts
             of HPCC and OSCAR). Default: 1.

@@ -156,6 +156,14 @@ macro_rules! algorithms {
                 }
             }
 
+            /// See [`Described::target_queue`].
+            #[must_use]
+            pub fn target_queue(&self, path: &Path) -> Option<(Time, &'static str)> {
+                match &self.own {
+                    $(Own::$flow(p) => p.target_queue(path),)+
+                }
+            }
+
             /// See [`CongestionControl::signals`].
             #[must_use]
             pub fn signals(&self) -> Signals {

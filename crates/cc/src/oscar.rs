@@ -18,7 +18,10 @@
 //!   before the batch's start joins it at a negative time.
 //! * Losses are left to the transport (Appendix A.1).
 //!
-//! Rules that only the public artifact has are options, off in the preset `paper`: the end of the
+//! A flow's own base RTT is a part of the paper's target: where flows share a queue, the ones with the shortest paths yield
+//! to the others. The default, `fair`, is an extension of ours that aims at one queueing delay on every path.
+//!
+//! Rules that only the public artifact has are options, off in the presets `fair` and `paper`: the end of the
 //! rate loop in wide batches (`wide_batch`), the steepest fall that counts (`steepest_fall`), the
 //! smallest `u` (`floor`), the dead band, batches that start with the next packet.
 
@@ -42,6 +45,8 @@ pub struct OscarParams {
     pub target: Fixed,
     /// The part of the target delay that is a queue, drained at the line rate.
     pub target_queue: Bytes,
+    /// The part of the target delay that is absolute.
+    pub target_time: Time,
     /// The part of the period τ that is a multiple of the base RTT.
     pub tau: Fixed,
     /// The part of the period τ that is absolute.
@@ -76,7 +81,7 @@ impl OscarParams {
     /// D_target on this path.
     #[must_use]
     pub fn target_delay(&self, path: &Path) -> Time {
-        share(self.target, path.base_rtt) + path.line_rate.time_for(self.target_queue)
+        share(self.target, path.base_rtt) + path.line_rate.time_for(self.target_queue) + self.target_time
     }
 
     /// τ on this path.
@@ -88,11 +93,19 @@ impl OscarParams {
 
 presets! {
     impl OscarParams {
+        "fair": "ours: the paper's law with a target of the base RTT plus 7us of queue, the same for all flows",
+        /// Returns the parameters of `fair`.
+        pub fn fair() -> Self {
+            Self { target: Fixed::ONE, target_time: Time::from_us(7), ..Self::paper() }
+        }
+
         "paper": "OSCAR, NSDI'26, section 4.4",
-        fn paper() -> Self {
+        /// Returns the parameters of the paper.
+        pub fn paper() -> Self {
             Self {
                 target: Fixed::ratio(3, 2),
                 target_queue: Bytes::ZERO,
+                target_time: Time::ZERO,
                 tau: Fixed::ratio(1, 2),
                 tau_time: Time::ZERO,
                 u_hai: Fixed::ratio(1, 100),
@@ -138,7 +151,7 @@ presets! {
             Self { three_points: true, ..Self::paper() }
         }
 
-        "unbatched": "OSCAR (w/o BE) of Table 2, without batched estimator: an update with every acknowledgement",
+        "unbatched": "ours: without the batched estimator, an update with every acknowledgement",
         fn unbatched() -> Self {
             Self { batched: false, ..Self::paper() }
         }
@@ -198,7 +211,7 @@ impl Described for OscarParams {
             target,
             Fixed::ONE,
             Fixed::whole(100),
-            "target delay as a multiple of the base RTT, to which target_queue is added",
+            "target delay as a multiple of the base RTT, to which target_queue and target_time are added",
             "OSCAR section 4.4: 1.5; its public artifact: 1"
         ),
         param!(
@@ -208,6 +221,14 @@ impl Described for OscarParams {
             Bytes::new(1_000_000_000),
             "added to the target delay: the time in which the line drains this queue",
             "OSCAR's public artifact: 75KB"
+        ),
+        param!(
+            Time "target_time",
+            target_time,
+            Time::ZERO,
+            Time::from_ms(10),
+            "added to the target delay: a queueing delay that depends on neither the path nor its rate",
+            "chosen here"
         ),
         param!(
             Ratio "tau",
@@ -311,9 +332,15 @@ impl Described for OscarParams {
             Flag "batched",
             batched,
             "whether to batch; if not, every acknowledgement is an update with the difference quotient",
-            "OSCAR Table 2: without BE"
+            "OSCAR Algorithm 1: true; false is ours"
         ),
     ];
+
+    /// The target delay above the base RTT.
+    fn target_queue(&self, path: &Path) -> Option<(Time, &'static str)> {
+        Some((self.target_delay(path) - path.base_rtt, "target"))
+    }
+
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_oscar", Signals::ONE_WAY_DELAY));
 }
 

@@ -259,6 +259,14 @@ pub trait Described: Presets {
     fn delay_limit(&self, _path: &Path) -> Option<(Time, &'static str)> {
         None
     }
+
+    /// The queueing delay that a flow on this path aims at, and the parameter that makes it depend on the path; `None` for an
+    /// algorithm whose flows share a queue evenly although their paths differ. Of flows that share a queue, those that aim at
+    /// less yield to the others.
+    #[must_use]
+    fn target_queue(&self, _path: &Path) -> Option<(Time, &'static str)> {
+        None
+    }
 }
 
 /// The presets of an algorithm's parameters. Each has a name in scenario files, a meaning with its source, and a function

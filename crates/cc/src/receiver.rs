@@ -44,15 +44,18 @@ pub struct Acknowledging {
     pub every: AckEvery,
     /// Whether a marked packet is acknowledged at once.
     pub on_mark: bool,
+    /// Longest time for which one is held; `None`: the receiver's own.
+    pub delay: Option<Time>,
 }
 
 impl Acknowledging {
     /// One for each packet.
-    pub const EACH: Self = Self { every: AckEvery::Packets(1), on_mark: false };
+    pub const EACH: Self = Self { every: AckEvery::Packets(1), on_mark: false, delay: None };
 
     /// As receivers of Ultra Ethernet do in uet-htsim (`-sack_threshold` 16384): one for 16,384 B of payload,
-    /// and at once for a mark.
-    pub const UEC: Self = Self { every: AckEvery::Bytes(Bytes::new(16_384)), on_mark: true };
+    /// and at once for a mark. That simulator has no timer; 50 us is longer than what a window of it takes to fill.
+    pub const UEC: Self =
+        Self { every: AckEvery::Bytes(Bytes::new(16_384)), on_mark: true, delay: Some(Time::from_us(50)) };
 }
 
 /// Rules of a receiver's answers, the same for all flows of a host.

@@ -49,7 +49,7 @@ impl Twin {
     }
 
     fn target(&self) -> f64 {
-        real(self.p.target) * self.base + self.p.target_queue.get() as f64 / self.mu
+        real(self.p.target) * self.base + self.p.target_queue.get() as f64 / self.mu + us(self.p.target_time)
     }
 
     fn tau(&self) -> f64 {
@@ -196,6 +196,7 @@ fn agrees_with_other_parameters() {
     let ratio = |n, d| Value::Ratio(Fixed::ratio(n, d));
     for (name, value) in [
         ("target", ratio(3, 1)),
+        ("target_time", Value::Time(Time::from_us(3))),
         ("tau", ratio(2, 1)),
         ("u_hai", ratio(1, 4)),
         ("u_ai", ratio(5, 100)),
@@ -205,11 +206,11 @@ fn agrees_with_other_parameters() {
         ("floor", ratio(1, 10)),
         ("dead_band", Value::Time(Time::from_us(3))),
     ] {
-        let mut params = OscarParams::default();
+        let mut params = OscarParams::paper();
         let param = OscarParams::PARAMS.iter().find(|p| p.name == name).unwrap();
         assert!(param.kind.admits(value));
         (param.set)(&mut params, value);
-        assert_ne!(params, OscarParams::default());
+        assert_ne!(params, OscarParams::paper());
         for path in paths() {
             let (worst, _) = largest_difference(&params, &path, 5);
             assert!(worst < 1e-4, "{name} at {}: {worst}", path.line_rate);

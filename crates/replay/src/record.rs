@@ -360,7 +360,7 @@ impl Simulated<'_> {
         }
         // Acknowledgements that stand for several packets.
         if round % 2 == 1 {
-            (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), us(5));
+            (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), Some(us(5)));
         }
         sim
     }

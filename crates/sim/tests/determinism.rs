@@ -108,7 +108,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
     incast.switch.pfc =
         Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });
     incast.transport.ack_every = AckEvery::Packets(4);
-    incast.transport.ack_delay = us(5);
+    incast.transport.ack_delay = Some(us(5));
     all.push(("short-links".to_owned(), incast));
     all
 }

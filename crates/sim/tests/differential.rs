@@ -222,7 +222,7 @@ impl Case {
         }
         sim.transport.payload = Bytes::new(self.payload);
         sim.transport.ack_every = AckEvery::Packets(self.ack_every);
-        sim.transport.ack_delay = Time::from_ns(self.ack_delay_ns);
+        sim.transport.ack_delay = Some(Time::from_ns(self.ack_delay_ns));
         sim.transport.rto = Time::from_ns(self.rto_ns);
         sim.transport.nack_interval = Time::from_ns(self.nack_interval_ns);
         sim.transport.ack_queue = self.own_ack_queue.then_some(sim.switch.queues - 1);

@@ -84,7 +84,7 @@ fn paused() -> Simulation {
     assert_eq!(headroom, Bytes::new(28_226));
     let mut sim = slow(100, gbps(50), headroom.get() + 3 * 1054);
     sim.transport.ack_every = AckEvery::Packets(255);
-    sim.transport.ack_delay = Time::from_s(1);
+    sim.transport.ack_delay = Some(Time::from_s(1));
     sim.switch = shared(1_000_000);
     sim.switch.pfc = Some(Pfc { xon_offset: Bytes::new(1054), ..Pfc::default() });
     sim.probes.pauses = true;

@@ -221,7 +221,7 @@ fn one_acknowledgement_may_stand_for_several_packets() {
     let (algorithm, heard) = listener(Signals::NONE, 20_000, gbps(100));
     let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(1)], vec![flow(0, 1, 1_002_500, us(0))]);
     sim.algorithms = vec![algorithm];
-    sim.transport.ack_every = AckEvery::Packets(8);
+    (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(8), Some(us(50)));
     let (outcome, kept) = run_to_end(&sim);
     let heard = heard.lock().unwrap();
     assert_eq!(kept.flows[0].bytes, Bytes::new(1_002_500));
@@ -242,7 +242,7 @@ fn full_windows_that_a_held_acknowledgement_keeps_waiting_are_counted() {
     let counted = |every: u32, delay: Time| {
         let flows = vec![flow(0, 1, 100_000, us(0))];
         let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(2_108)], flows);
-        (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(every), delay);
+        (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(every), Some(delay));
         run_everywhere(&sim).0.held_up
     };
     assert_eq!(counted(4, us(50)), 98);

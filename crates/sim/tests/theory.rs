@@ -174,7 +174,9 @@ fn dynamic_threshold_admits_exactly_up_to_the_threshold() {
 }
 
 fn oscar(u_ai: Fixed) -> AnyParams {
-    algorithm("oscar", &[("u_ai", Value::Ratio(u_ai))])
+    let mut paper = AnyParams::named("oscar", Some("paper")).unwrap();
+    assert!(paper.set("u_ai", Value::Ratio(u_ai)));
+    paper
 }
 
 /// Long OSCAR flows over one link of the paper's star; RTT samples of the second half, and the
@@ -286,6 +288,7 @@ fn a_flow_makes_up_for_one_packet_and_not_for_a_closed_window() {
         sim.algorithms =
             vec![algorithm("constant", &[("window", window), ("rate", Value::Rate(gbps(10)))]).into()];
         sim.transport.ack_every = AckEvery::Packets(packets as u32);
+        sim.transport.ack_delay = Some(us(50));
         for pacing in [Pacing::Restart, Pacing::Keep] {
             sim.transport.pacing = pacing;
             assert_eq!(run_to_end(&sim).1.flows[0].finish.ps(), finish, "{packets} {pacing:?}");

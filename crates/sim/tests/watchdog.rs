@@ -32,7 +32,7 @@ fn behind_a_slow_link(packets: u64, watchdog: Option<(u64, Storm)>, until: u64) 
     let mut sim = simulation(network, vec![window(u64::MAX)], flows);
     // Nothing but the first acknowledgement comes back.
     sim.transport.ack_every = AckEvery::Packets(255);
-    sim.transport.ack_delay = Time::from_s(1);
+    sim.transport.ack_delay = Some(Time::from_s(1));
     sim.transport.rto = Time::from_s(1);
     sim.switch = shared(1_000_000);
     let watchdog = watchdog.map(|(detect, action)| {

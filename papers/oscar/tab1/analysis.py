@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float64]
 
 BEGIN, END = "1ms", "4ms"
 """Of the short flows."""
+ENDS = tuple(4_000_000 + 750 * end for end in range(16))
+"""Of the short flows in nanoseconds, over a base RTT."""
 RATES = (25, 50, 100, 200)
 FLOWS = (1, 3, 7, 15, 31, 63)
 STEPS = {"dcqcn": ("rate", "55us", "50us"), "timely": ("rate", "", ""), "oscar": ("rate", "", "")}
@@ -46,13 +48,13 @@ def _count(algorithm: str, time: Floats, rtt: Floats, first: int, last: int, dow
     return 2 * trips if algorithm == "oscar" and not down else trips
 
 
-def up(results: Results, run: str) -> float:
+def up(results: Results, run: str, end: str = END) -> float:
     """Steps from the first increase after the burst until 95 % of the value at the run's end; one at least.
 
     An increase is one by more than 1 % of the whole.
     """
     time, values, rtt = _series(results, run)
-    after = np.flatnonzero(time >= picoseconds(END))
+    after = np.flatnonzero(time >= picoseconds(end))
     start, goal = values[after[0]], 0.95 * values[-1]
     moved = after[values[after] > start + 0.01]
     there = after[values[after] >= goal]
@@ -81,6 +83,21 @@ def exponent(results: Results, algorithm: str) -> float:
     """The power of the link rate with which the steps up grow, at nine short flows."""
     found = [up(results, f"{algorithm}/rate/{rate}") for rate in RATES]
     return float(np.polyfit(np.log(RATES), np.log(found), 1)[0])
+
+
+def _over_ends(results: Results, run: str, rate: int) -> float:
+    """Median over the ends of the burst of the steps up."""
+    return float(np.median([up(results, f"{run}/rate/{rate}/{end}", f"{end}ns") for end in ENDS]))
+
+
+def exponent_over_ends(results: Results, run: str) -> float:
+    """As `exponent`, of the medians over the ends of the burst."""
+    return float(np.polyfit(np.log(RATES), np.log([_over_ends(results, run, rate) for rate in RATES]), 1)[0])
+
+
+def most_over_ends(results: Results, run: str, batches: float) -> float:
+    """The most steps up at any rate, of the medians over the ends, with these ``batches`` in a base RTT."""
+    return max(_over_ends(results, run, rate) for rate in RATES) * batches / 2
 
 
 def growth(results: Results, algorithm: str, way: str) -> float:

@@ -32,7 +32,7 @@ fn expected() -> String {
         payload: Bytes::new(1000),
         hops: 4,
     };
-    let setup = Setup::new(OscarParams { tau_time: us(2), ..OscarParams::default() }, path);
+    let setup = Setup::new(OscarParams { tau_time: us(2), ..OscarParams::paper() }, path);
     let mut flow = Oscar::new(&setup, Time::ZERO);
     for i in 0..=100 {
         let (now, rtt) = (us(20) + Time::from_ns(500 * i), us(12) + Time::from_ns(100 * i));

@@ -48,7 +48,7 @@ fn state_is_as_large_as_documented() {
 
 #[test]
 fn starts_at_line_rate_with_one_base_bdp() {
-    let params = OscarParams::default();
+    let params = OscarParams::paper();
     let allowance = Oscar::new(&Setup::new(params, PATH), Time::ZERO).allowance(&Setup::new(params, PATH));
     // Line 12 with the minimum: min(1 · 18 µs · 100 Gbps = 225 KB, 150 KB).
     assert_eq!(allowance, Allowance { window: Bytes::new(150_000), rate: PATH.line_rate });
@@ -59,7 +59,7 @@ fn window_loop_decelerates() {
     // Delay 36 µs, constant: above the target of 18 µs, so the smaller step. 150 KB are 12 µs of
     // the line: u_w = 12/36 = 1/3. Packets of 80 ns every 100 ns: u_r = 0.8/(1 + 0) = 0.8.
     // Line 10: min = 1/3; line 11: + 0.001.
-    let params = OscarParams::default();
+    let params = OscarParams::paper();
     let flow = batch(&params, 100, 36_000, 0, 150_000);
     assert!(is_near(flow.u, 1.0 / 3.0 + 0.001), "{}", flow.u);
     // Lines 12, 13: w = 0.334333 · 225 KB = 75 225 B, r = 33.4333 Gbps.
@@ -73,7 +73,7 @@ fn rate_loop_decelerates_faster_while_the_queue_grows() {
     // Ten flows at line rate: the delay grows 9 in 1. Packets every 80 ns, u_r = 1/(1 + 9) = 0.1.
     // 75 packets make the 6 µs batch, their mean send time is 38 · 80 ns = 3.04 µs, their mean
     // delay 18 + 9 · 3.04 = 45.36 µs: u_w = 12/45.36 = 0.26455. min = 0.1, + 0.001.
-    let flow = batch(&OscarParams::default(), 80, 18_000, 9000, 150_000);
+    let flow = batch(&OscarParams::paper(), 80, 18_000, 9000, 150_000);
     assert!(is_near(flow.u, 0.101), "{}", flow.u);
 }
 
@@ -83,7 +83,7 @@ fn takes_the_larger_step_below_the_target() {
     // 400 ns): 15 packets, mean send time 8 · 400 ns = 3.2 µs, mean delay 15.4 µs. Between
     // empty (12.96) and target (18). u_w = (30 KB: 2.4)/15.4 = 0.15584; u_r = 0.2/0.5 = 0.4.
     // Line 9: max = 0.4, + 0.001.
-    let flow = batch(&OscarParams::default(), 400, 17_000, -500, 30_000);
+    let flow = batch(&OscarParams::paper(), 400, 17_000, -500, 30_000);
     assert!(is_near(flow.u, 0.401), "{}", flow.u);
 }
 
@@ -92,7 +92,7 @@ fn the_steepest_fall_that_counts_is_an_option() {
     // Falling 0.95 in 1 from 20 µs, 1000 B in 2 µs: 3 packets, mean send time 4 µs, mean delay
     // 16.2 µs, u_w = (1000 B: 0.08)/16.2 = 0.005; u_r = 0.04/(1 − 0.95) = 0.8, + 0.001. Limited to
     // −0.9, as in the artifact: 0.04/(1 − 0.9) = 0.4.
-    let paper = OscarParams::default();
+    let paper = OscarParams::paper();
     let flow = batch(&paper, 2000, 20_000, -950, 1000);
     assert!(is_near(flow.u, 0.801), "{}", flow.u);
     let limited = OscarParams { steepest_fall: OscarParams::artifact().steepest_fall, ..paper };
@@ -106,7 +106,7 @@ fn the_steepest_fall_that_counts_is_an_option() {
 #[test]
 fn hyper_increase_on_an_empty_queue() {
     // 12.9 µs is within 12 · 1.08 = 12.96 µs: u + 0.01, without line 11's term.
-    let params = OscarParams::default();
+    let params = OscarParams::paper();
     let mut flow = batch(&params, 100, 36_000, 0, 150_000);
     let before = flow.u;
     for i in 1..=60 {
@@ -135,7 +135,7 @@ fn a_wide_batch_may_move_by_the_window_loop_alone() {
     // Three packets 7 µs apart span 21 µs > 3 · 6 µs. Above the target the smaller step counts.
     // Delay 36 µs: u_w = 12/36; the rate of three packets in 21 µs is u_r = 0.24/21 = 0.0114.
     // The listing has no exception for it, the artifact has.
-    let paper = OscarParams::default();
+    let paper = OscarParams::paper();
     let flow = three(&paper, 7, [36_000; 3]);
     assert!(is_near(flow.u, 0.24 / 21.0 + 0.001), "{}", flow.u);
     let guarded = OscarParams { wide_batch: Fixed::whole(3), ..paper };
@@ -161,7 +161,7 @@ fn the_gradient_of_a_wide_batch_is_right() {
     // Three packets 100 µs apart (80 ns of line each), delays rising by 0.1 in 1 to 40, 50 and
     // 60 µs: u_r = (0.24/300)/1.1 = 0.000727, u_w = 12/50. In ticks of 16 ps the last packet lies
     // 18.75 million from the start, fifty periods.
-    let flow = three(&OscarParams::default(), 100, [40_000, 50_000, 60_000]);
+    let flow = three(&OscarParams::paper(), 100, [40_000, 50_000, 60_000]);
     assert!(is_near(flow.u, 0.24 / 300.0 / 1.1 + 0.001), "{}", flow.u);
 }
 
@@ -169,7 +169,7 @@ fn the_gradient_of_a_wide_batch_is_right() {
 fn ratio_stays_between_floor_and_one() {
     // 1 s of delay: u_w = 8.48e-8, floor 0.001.
     let floor = OscarParams::artifact().floor;
-    let params = OscarParams { u_ai: Fixed::ZERO, floor, ..OscarParams::default() };
+    let params = OscarParams { u_ai: Fixed::ZERO, floor, ..OscarParams::paper() };
     let flow = batch(&params, 1000, 1_000_000_000, 0, 1060);
     assert_eq!(flow.u, floor);
     let allowance = flow.allowance(&Setup::new(params, PATH));
@@ -177,7 +177,7 @@ fn ratio_stays_between_floor_and_one() {
     assert!(allowance.window.get().abs_diff(225) <= 1);
     assert!(allowance.rate.bps().abs_diff(100_000_000) < 100);
     // Without a floor, as in the paper, what is left is U_AI, and something may always be sent.
-    let flow = batch(&OscarParams::default(), 1000, 1_000_000_000, 0, 1060);
+    let flow = batch(&OscarParams::paper(), 1000, 1_000_000_000, 0, 1060);
     assert!(is_near(flow.u, 0.001_000_085), "{}", flow.u);
     let none = OscarParams { floor: Fixed::ZERO, ..params };
     let flow = batch(&none, 1000, 4_000_000_000_000, 0, 1);
@@ -197,6 +197,21 @@ fn artifact_target_is_a_queue() {
     let near = Path { base_rtt: Time::from_us(4), ..PATH };
     assert_eq!(params.target_delay(&near), Time::from_us(10));
     assert_eq!(params.period(&near), Time::from_us(5));
+}
+
+#[test]
+fn fair_target_is_a_time_above_the_base_rtt() {
+    // Base RTT + 7 µs, whatever the RTT and the rate; half a base RTT of batch, as in the paper.
+    let params = OscarParams::default();
+    assert_eq!(params, OscarParams::fair());
+    for (base, rate) in [(12, 100), (4, 25), (20, 800)] {
+        let path = Path { base_rtt: Time::from_us(base), line_rate: Rate::from_gbps(rate), ..PATH };
+        assert_eq!(params.target_delay(&path), Time::from_us(base + 7));
+        assert_eq!(params.target_queue(&path), Some((Time::from_us(7), "target")));
+        assert_eq!(params.period(&path), Time::from_us(base / 2));
+        // In the paper half a base RTT.
+        assert_eq!(OscarParams::paper().target_queue(&path).unwrap().0, Time::from_us(base / 2));
+    }
 }
 
 #[test]
@@ -223,7 +238,7 @@ fn the_hyper_increase_of_the_artifacts_class_takes_four_batches() {
 fn dead_band_ends_the_accelerating_branch_early() {
     // Delay 17.7 µs lies within 0.5 µs of the target of 18 µs: the paper takes the larger step,
     // u_r = 0.8, the dead band the smaller, u_w = (75 KB: 6)/17.7 = 0.33898.
-    let paper = OscarParams::default();
+    let paper = OscarParams::paper();
     assert!(is_near(batch(&paper, 100, 17_700, 0, 75_000).u, 0.801));
     let band = OscarParams { dead_band: Time::from_ns(500), ..paper };
     assert!(is_near(batch(&band, 100, 17_700, 0, 75_000).u, 6.0 / 17.7 + 0.001));
@@ -240,7 +255,7 @@ fn both_parts_of_the_tolerance_count_as_an_empty_queue() {
     let params = OscarParams {
         epsilon: Fixed::ratio(1, 16),
         epsilon_time: Time::from_ns(500),
-        ..OscarParams::default()
+        ..OscarParams::paper()
     };
     for (delay, next) in [(13_250, 1.0 / 3.0 + 0.011), (13_260, 0.801)] {
         let mut flow = batch(&params, 100, 36_000, 0, 150_000);

@@ -198,8 +198,8 @@ pub struct Transport {
     pub ack_every: AckEvery,
     /// Whether the acknowledgement of a marked packet is never held.
     pub ack_on_mark: bool,
-    /// Longest time for which an acknowledgement is held.
-    pub ack_delay: Time,
+    /// Longest time for which an acknowledgement is held; `None`: [`Transport::ACK_DELAY`] of the base RTT of the flow's path.
+    pub ack_delay: Option<Time>,
     /// Queue (priority) of acknowledgements in the switches; `None`: their flow's queue.
     pub ack_queue: Option<u8>,
     /// Queue of congestion notification packets.
@@ -240,7 +240,7 @@ impl Default for Transport {
             smallest: Bytes::new(64),
             ack_every: AckEvery::Packets(1),
             ack_on_mark: false,
-            ack_delay: Time::from_us(50),
+            ack_delay: None,
             ack_queue: None,
             cnp_queue: 0,
             cnp_interval: Time::from_us(50),
@@ -255,6 +255,16 @@ impl Default for Transport {
 }
 
 impl Transport {
+    /// The base RTT over the longest time for which an acknowledgement is held, where no time is given: a window that no
+    /// acknowledgement covers waits that long in every round trip.
+    pub const ACK_DELAY: u64 = 8;
+
+    /// Returns the longest time for which an acknowledgement is held on a path with this base RTT.
+    #[must_use]
+    pub fn ack_delay(&self, base_rtt: impl FnOnce() -> Time) -> Time {
+        self.ack_delay.unwrap_or_else(|| base_rtt().times_ratio(1, Self::ACK_DELAY))
+    }
+
     /// The longest time without a packet after which a connection still has its congestion state;
     /// [`Time::NEVER`]: it always has.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::traffic::hosts::End;
 
 /// A path of the traffic, with the hosts or cards at its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Longest {
+pub(super) struct Route {
     pub(super) path: Path,
     pub(super) ends: [End; 2],
 }
@@ -79,13 +79,14 @@ fn ways(fabric: &Fabric, from: &[NodeId], cost: &impl Fn(Rate, Time) -> Time) ->
     ways
 }
 
-/// Returns the path with the largest base RTT of those that these blocks may use, with packets of an algorithm.
-pub(super) fn longest<'a>(
+/// Calls `each` with the paths that these blocks may use, with packets of an algorithm.
+fn paths<'a>(
     scope: &Scope<'_>,
     cc: Option<&Cc>,
     reaches: impl Iterator<Item = &'a Reach>,
     fabric: &Fabric,
-) -> Option<Longest> {
+    mut each: impl FnMut(Route),
+) {
     let transport = scope.sections.transport;
     let overhead = cc.map(Cc::overhead).unwrap_or_default();
     let sized = |bytes: u64| Bytes::new(bytes).max(transport.smallest);
@@ -94,7 +95,6 @@ pub(super) fn longest<'a>(
     let ack = sized(ack.get() + u64::from(overhead.ack));
     let cost = |rate: Rate, delay: Time| delay.times(2) + rate.time_for(packet) + rate.time_for(ack);
     let mut known: BTreeMap<Vec<NodeId>, Vec<Option<Way>>> = BTreeMap::new();
-    let mut longest: Option<Longest> = None;
     for reach in reaches {
         for [a, b] in pairs(reach, fabric) {
             let from =
@@ -108,17 +108,72 @@ pub(super) fn longest<'a>(
             let Some((links, time)) = way else { continue };
             let Some(&(_, line_rate, delay)) = a.links(fabric).first() else { continue };
             let base_rtt = time + cost(line_rate, delay);
-            if longest.is_none_or(|known| known.path.base_rtt < base_rtt) {
-                let payload = transport.payload;
-                let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
-                longest = Some(Longest { path, ends: [a, b] });
-            }
+            let payload = transport.payload;
+            let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
+            each(Route { path, ends: [a, b] });
         }
     }
+}
+
+/// Returns the path with the largest base RTT of those that these blocks may use, with packets of an algorithm.
+pub(super) fn longest<'a>(
+    scope: &Scope<'_>,
+    cc: Option<&Cc>,
+    reaches: impl Iterator<Item = &'a Reach>,
+    fabric: &Fabric,
+) -> Option<Route> {
+    let mut longest: Option<Route> = None;
+    paths(scope, cc, reaches, fabric, |route| {
+        if longest.is_none_or(|known| known.path.base_rtt < route.path.base_rtt) {
+            longest = Some(route);
+        }
+    });
     longest
 }
 
-impl Longest {
+/// Returns the parameter that gives flows of an algorithm different queues to aim at, with what is wrong with it.
+pub(super) fn unequal_targets<'a>(
+    scope: &Scope<'_>,
+    cc: &Cc,
+    reaches: impl Iterator<Item = &'a Reach>,
+    fabric: &Fabric,
+) -> Option<(&'static str, Problem)> {
+    // Algorithms that are given one base RTT for all paths aim at one delay.
+    if scope.sections.transport.base_rtt != BaseRtt::Path {
+        return None;
+    }
+    let parameters = cc.parameters()?;
+    let target = |route: &Route| parameters.target_queue(&route.path);
+    let (mut least, mut most): (Option<Route>, Option<Route>) = (None, None);
+    paths(scope, Some(cc), reaches, fabric, |route| {
+        if least.is_none_or(|known| target(&route) < target(&known)) {
+            least = Some(route);
+        }
+        if most.is_none_or(|known| target(&known) < target(&route)) {
+            most = Some(route);
+        }
+    });
+    let (least, most) = (least?, most?);
+    let ((low, key), (high, _)) = (target(&least)?, target(&most)?);
+    // By more than a tenth.
+    if high.times(10) <= low.times(11) {
+        return None;
+    }
+    let of = |route: &Route, queue: Time| {
+        format!("a queue of {queue} {} (base RTT {})", route.place(fabric), route.path.base_rtt)
+    };
+    let message = format!(
+        "makes {} aim at {} and at {}: where such flows share a queue it grows towards the larger, and those that aim at \
+         the smaller are left with a small part of the link",
+        cc.name(),
+        of(&least, low),
+        of(&most, high),
+    );
+    let hint = format!("the default preset of {} aims at one queueing delay on every path", cc.name());
+    Some((key, Problem::new(message).with_hint(hint)))
+}
+
+impl Route {
     /// Its ends in words.
     fn place(&self, fabric: &Fabric) -> String {
         let [a, b] = self.ends.map(|end| end.name(fabric));
@@ -179,7 +234,7 @@ impl Longest {
         fabric: &Fabric,
     ) -> Option<Problem> {
         let Path { packet, payload, line_rate, base_rtt, .. } = self.path;
-        let (flows, delay) = (flows?.max(1), transport.ack_delay);
+        let (flows, delay) = (flows?.max(1), transport.ack_delay(|| base_rtt));
         // Under selective repeat senders ask for the acknowledgement of a full window.
         if transport.kind != Kind::Window
             || transport.recovery == Recovery::Selective
@@ -340,22 +395,57 @@ mod tests {
             warnings("50ns", &format!("{}\n[transport]\n{transport}", cc(algorithm)))
         };
         let swift = "algorithm = \"swift\"";
-        let [text] = &said("ack_every = 4", swift)[..] else { panic!("one warning") };
+        let held = "ack_delay = \"50us\"\nack_every = ";
+        let [text] = &said(&format!("{held}4"), swift)[..] else { panic!("one warning") };
         assert!(text.starts_with("transport.ack_every: asks for 4 packets per acknowledgement"), "{text}");
         assert!(text.contains("is 4.736KB (100Gbps for 378.88ns)"), "{text}");
         assert!(text.contains("the part of each of 2 flows admits 3:"), "{text}");
-        assert_eq!(said("ack_every = \"3001B\"", swift).len(), 1);
+        assert_eq!(said(&format!("{held}\"3001B\""), swift).len(), 1);
         for transport in [
-            "ack_every = 3",
-            "ack_every = \"3000B\"",
+            &format!("{held}3"),
+            &format!("{held}\"3000B\""),
+            // By default an eighth of the base RTT.
+            "ack_every = 4",
             "ack_every = 4\nack_delay = \"378ns\"",
-            "ack_every = 4\nrecovery = \"selective\"",
+            &format!("{held}4\nrecovery = \"selective\""),
         ] {
             assert_eq!(said(transport, swift), Vec::<String>::new(), "{transport}");
         }
         // Rates alone do not wait for acknowledgements.
         let timely = "algorithm = \"timely\", t_low = \"50us\"";
-        assert_eq!(said("ack_every = 4", timely), Vec::<String>::new());
+        assert_eq!(said(&format!("{held}4"), timely), Vec::<String>::new());
+    }
+
+    /// By hand: four links of 1 us, twice 1060 B and twice 64 B at 100 Gbps make 4.17984 us, whose half is 2.08992 us; with
+    /// links of 1.5 us to the host that is farther away it is 5.17984 us and 2.58992 us, 24 % more. Links of 1.2 us make
+    /// 4.57984 us, 9.6 % more.
+    #[test]
+    fn targets_that_depend_on_the_base_rtt_are_warned_of() {
+        let said = |cc: &str, far: &str, transport: &str| {
+            let text = format!(
+                "cc = {{ algorithm = \"oscar\"{cc} }}\n[topology]\nkind = \"graph\"\nhosts = [\"a\", \"b\", \"r\"]\n\
+                 switches = [\"s\"]\nrate = \"100Gbps\"\ndelay = \"1us\"\nlinks = [{{ between = [\"a\", \"s\"] }}, \
+                 {{ between = [\"b\", \"s\"], delay = \"{far}\" }}, {{ between = [\"r\", \"s\"] }}]\n{transport}\n\
+                 [[traffic]]\nname = \"x\"\nkind = \"flows\"\nfrom = [\"a\", \"b\"]\nto = \"r\"\nsize = \"1MB\"\n"
+            );
+            let scenario = Scenario::from_toml(&text, "paths.toml", &[]).unwrap();
+            scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        let paper = ", preset = \"paper\"";
+        let text = said(paper, "1500ns", "");
+        assert!(
+            text.contains(
+                "cc.target: makes oscar aim at a queue of 2.08992us from a to r (base RTT 4.17984us)"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("and at a queue of 2.58992us from b to r (base RTT 5.17984us)"), "{text}");
+        assert_eq!(said(paper, "1200ns", ""), "");
+        for cc in ["", ", preset = \"artifact\""] {
+            assert_eq!(said(cc, "50us", ""), "", "{cc}");
+        }
+        // All are given one base RTT, and aim at one delay.
+        assert_eq!(said(paper, "1500ns", "[transport]\nbase_rtt = \"network\""), "");
     }
 
     #[test]

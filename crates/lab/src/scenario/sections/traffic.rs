@@ -69,9 +69,12 @@ impl Effect for Vec<Block> {
         let reaches = blocks(&scope.sections, fabric, reading);
         for (cc, users) in scope.algorithms.iter().zip(users(scope.uses, scope.algorithms.len())) {
             signals(&scope.sections, cc, &users, &reaches, fabric, reading);
-            let used = users.iter().filter_map(|&block| reaches[block].as_ref());
-            if let Some(longest) = paths::longest(scope, Some(cc), used, fabric) {
-                let section = section_of(&scope.sections, cc, &users);
+            let used = || users.iter().filter_map(|&block| reaches[block].as_ref());
+            let section = section_of(&scope.sections, cc, &users);
+            if let Some((key, problem)) = paths::unequal_targets(scope, cc, used(), fabric) {
+                reading.warn_key(&format!("{section}.{key}"), problem);
+            }
+            if let Some(longest) = paths::longest(scope, Some(cc), used(), fabric) {
                 let told = scope.sections.transport.base_rtt;
                 if let Some((key, problem)) = longest.delay_limit(cc, told, fabric) {
                     reading.warn_key(&format!("{section}.{key}"), problem);

@@ -169,8 +169,9 @@ section! {
         ack_every: AckEvery; Bound::Count(1, 255) => "public artifacts of HPCC and OSCAR",
         /// Whether a marked packet is acknowledged at once, with what is held; under selective repeat with such a preset, true.
         ack_on_mark: bool,
-        /// Longest time for which an acknowledgement is held.
-        ack_delay: Time; Bound::Positive => "chosen here",
+        /// Longest time for which an acknowledgement is held; by default an eighth of the base RTT of the flow's path, and
+        /// "50us" with such a preset.
+        ack_delay: Option<Time>; Bound::Positive,
         /// Queue of acknowledgements; by default their flow's queue.
         ack_queue: Option<u8>,
         /// Queue of congestion notification packets.
@@ -240,6 +241,7 @@ pub(super) fn imply_acknowledging<'a>(
     let Some(first) = used.next().map(Cc::acknowledging) else { return };
     if used.all(|cc| cc.acknowledging() == first) {
         (transport.ack_every, transport.ack_on_mark) = (first.every, first.on_mark);
+        transport.ack_delay = transport.ack_delay.or(first.delay);
     }
 }
 

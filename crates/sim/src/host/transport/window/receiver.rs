@@ -90,6 +90,8 @@ struct State {
     asked: bool,
     /// Hash of the packets that it sends back.
     hash: u32,
+    /// Longest time for which an acknowledgement is held, where that is not the host's; else zero.
+    ack_delay: Time,
     /// Time of the pending event at which a held acknowledgement may be due. (ps)
     due: u64,
     /// The last acknowledgement that was held; it is held as long as `control` says so.
@@ -107,6 +109,7 @@ impl State {
             begun: false,
             asked: false,
             hash,
+            ack_delay: Time::ZERO,
             due: NEVER,
             held: None,
         }
@@ -206,7 +209,7 @@ impl Receivers {
             rules: ReceiverRules {
                 ack_every: transport.ack_every,
                 ack_on_mark: transport.ack_on_mark,
-                ack_delay: transport.ack_delay,
+                ack_delay: transport.ack_delay.unwrap_or_default(),
                 cnp_interval: transport.cnp_interval,
             },
             incoming: Vec::new(),
@@ -239,7 +242,7 @@ impl Receivers {
             return self.answer_duplicate(now, packet, &data, int, cx);
         }
         let place = match incoming.place {
-            NOWHERE => match self.begin(data.slot, cx) {
+            NOWHERE => match self.begin(now, data.slot, cx) {
                 Ok(place) => place,
                 Err(expected) => return self.answer_late(now, packet, &data, expected, int, cx),
             },
@@ -272,7 +275,12 @@ impl Receivers {
             }
             return;
         }
-        let response = state.control.on_data(&self.rules, &arrival);
+        let response = if state.ack_delay == Time::ZERO {
+            state.control.on_data(&self.rules, &arrival)
+        } else {
+            let rules = ReceiverRules { ack_delay: state.ack_delay, ..self.rules };
+            state.control.on_data(&rules, &arrival)
+        };
         if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
             let tally = cx.effects.tally();
             tally.counts.progress = tally.counts.progress.max(now);
@@ -352,7 +360,7 @@ impl Receivers {
     ///
     /// # Errors
     /// When the flow is a message of a connection of which all have arrived: the number of packets of the connection.
-    fn begin<E: Effects>(&mut self, slot: u32, cx: &mut Context<'_, E>) -> Result<u32, u64> {
+    fn begin<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) -> Result<u32, u64> {
         let incoming = &mut self.incoming[slot as usize];
         let connection = cx.facts.connection(incoming.flow);
         if let Some(packets) = connection.and_then(|(number, _)| self.ended.get(&number)) {
@@ -368,7 +376,11 @@ impl Receivers {
         let flow = &cx.facts.flows[incoming.flow as usize];
         let messages =
             connection.map(|(_, left)| Box::new(Messages { ends: BTreeMap::new(), left, begun: vec![slot] }));
-        let state = State::new(Order::new(cx.facts), messages, cx.facts.hashes(incoming.flow).1);
+        let mut state = State::new(Order::new(cx.facts), messages, cx.facts.hashes(incoming.flow).1);
+        if !self.rules.ack_every.is_each() && cx.facts.transport.ack_delay.is_none() {
+            let base_rtt = || cx.facts.path(incoming.flow, Time::from_ps(now)).base_rtt;
+            state.ack_delay = cx.facts.transport.ack_delay(base_rtt).max(Time::from_ps(1));
+        }
         let place = self.free.pop().unwrap_or(self.states.len() as u32);
         if let Some(free) = self.states.get_mut(place as usize) {
             *free = state;
