@@ -34,6 +34,7 @@ ALGORITHMS = [
 NOISE = ["0us", "0.05us", "0.1us", "0.3us", "1us", "3us"]
 ERRORS = ["0%", "-20%", "-10%", "10%", "20%"]
 SENTENCE_USE, SENTENCE_JAIN = 0.9, 0.9
+SENTENCE_LEAST = 0.5
 """An algorithm bears what leaves this share of its use of the link without it, and this index."""
 
 FLOWS = 8
@@ -84,6 +85,9 @@ def sentence(cc: str, noisy: list[Point], wrong: list[Point]) -> str:
     """Says what an algorithm bears."""
     limit = next((i for i, ok in enumerate(bears(noisy)) if not ok), len(NOISE))
     failing = [error for error, ok in zip(ERRORS, bears(wrong), strict=True) if not ok]
+    use = noisy[0][0]
+    if use < SENTENCE_LEAST:
+        return f"{cc} uses {use:.0%} of the link without noise already"
     if limit == 0:
         return f"{cc} is unfair without noise already"
     if limit == len(NOISE):
