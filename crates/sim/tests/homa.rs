@@ -102,10 +102,11 @@ fn each_pair_has_rtt_bytes_of_its_own() {
         let (_, records) = completed(&sim);
         assert!(records.iter().all(|record| (record.packets, record.resent) == (400, 0)));
         let packets = captured(&sim, &[(0, 0), (3, 0)]);
-        // The first packet of each with a scheduled level, and with how many grants at most before it left.
-        [0, 1].map(|flow| {
-            let mut data =
-                packets.iter().filter(|p| p.flow == Some(flow) && p.kind == PacketKind::Data && p.queue > 1);
+        // The first packet of each source with a scheduled level.
+        [0, 3].map(|source| {
+            let own =
+                |p: &&PacketRecord| p.flow.is_some_and(|flow| sim.flows[flow as usize].source == source);
+            let mut data = packets.iter().filter(own).filter(|p| p.kind == PacketKind::Data && p.queue > 1);
             data.next().map(|packet| packet.sequence / 1000)
         })
     };
