@@ -31,9 +31,6 @@ PAPERS = {
 }
 """The five papers, and the algorithms that each proposes; all others are baselines."""
 
-# TIMELY's published step of 10 Mbps is meant for 10 Gbps links; its preset `hpcc` scales it.
-PRESETS = {"timely": "timely:hpcc"}
-
 SPRAYED = {
     "balancing.policy": "reps",
     "transport.recovery": "selective",
@@ -70,9 +67,9 @@ LOAD_NOTE = (
 )
 STAR_NOTE = "A star: this load is not steady, and the numbers are of a transient."
 PRESETS_NOTE = (
-    "Parameters are the defaults, with one exception. TIMELY, patched TIMELY and SQCC were published with "
-    "values for 10 Gbps, which make them slow at 100 Gbps. TIMELY has a preset that scales them (hpcc), "
-    "and runs with it; the other two have none."
+    "Parameters are the defaults. TIMELY, patched TIMELY and SQCC were published with values for 10 Gbps, "
+    "which make them slow at 100 Gbps. Their default here, scaled, derives thresholds, steps and windows "
+    "from the rate and the RTT of each path; the preset paper has the published values."
 )
 
 
@@ -143,13 +140,12 @@ def choice(scenario: Scenario) -> Choice:
     scenarios: dict[str, Scenario] = {}
     left_out: dict[str, str] = {}
     for name in everything():
-        label = PRESETS.get(name, name)
         of = scenario.with_(SPRAYED) if is_sprayed(name) else scenario
-        made = permitted(name, partial(of.with_algorithm, label))
+        made = permitted(name, partial(of.with_algorithm, name))
         if isinstance(made, Refusal):
             left_out[name] = made.why
         else:
-            scenarios[label] = made
+            scenarios[name] = made
     return Choice(scenarios, left_out)
 
 

@@ -99,6 +99,7 @@ pub mod poseidon;
 pub mod powertcp;
 pub mod receiver;
 pub mod retcp;
+pub mod scale;
 pub mod signals;
 pub mod smartt;
 pub mod sqcc;

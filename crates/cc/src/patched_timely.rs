@@ -16,12 +16,15 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::Fixed;
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    derived,
 };
 use crate::estimator::ewma;
+use crate::limits::RateWindow;
 use crate::params::{About, Described, Family, Value, presets};
+use crate::scale::{Scale, Thresholds};
+use crate::{Divisor, Fixed};
 
 /// Parameters of [`PatchedTimely`], all of which [`crate::sqcc::Sqcc`] has too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +50,34 @@ pub struct PatchedTimelyParams {
     pub floor_rate: Rate,
     /// The rate of a new flow, as a share of the line rate.
     pub start: Fixed,
+    /// T_low, T_high, D_minRTT, δ and the segment by the path, each where it is 0.
+    pub scale: Scale,
+    /// Limit of the bytes in flight, beside the rate.
+    pub window: RateWindow,
 }
 
 presets! {
     impl PatchedTimelyParams {
+        "scaled": "ours: thresholds over the base RTT, steps and segments by the line rate and the base BDP, beta 0.05, a window \
+                   in proportion to the rate",
+        /// Returns the parameters for any rate and base RTT.
+        pub fn scaled() -> Self {
+            Self {
+                beta: Fixed::ratio(5, 100),
+                t_low: Time::ZERO,
+                t_high: Time::ZERO,
+                min_rtt: Time::ZERO,
+                delta: Rate::ZERO,
+                segment: Bytes::ZERO,
+                scale: Scale { high: Fixed::ONE, ..Scale::OURS },
+                window: RateWindow::Rate,
+                ..Self::paper()
+            }
+        }
+
         "paper": "ECN or Delay, CoNEXT 2016: segments of 16KB, at 10Gbps",
-        fn paper() -> Self {
+        /// Returns the parameters of the paper.
+        pub fn paper() -> Self {
             Self {
                 alpha: Fixed::ratio(7, 8),
                 beta: Fixed::ratio(8, 1000),
@@ -64,12 +89,14 @@ presets! {
                 min_factor: Fixed::ratio(1, 2),
                 floor_rate: Rate::from_bps(100_000),
                 start: Fixed::ONE,
+                scale: Scale::OURS,
+                window: RateWindow::None,
             }
         }
 
         "sqcc": "the baseline of the SQCC paper: segments of 64KB, a delay of 5us",
         /// As in the runs of the SQCC paper.
-        pub(crate) fn sqcc() -> Self {
+        pub fn sqcc() -> Self {
             Self { min_rtt: Time::from_us(5), segment: Bytes::new(64_000), ..Self::paper() }
         }
     }
@@ -101,6 +128,9 @@ derived! {
     /// Quantities that patched TIMELY derives once from its parameters and a path: rates in units of 2⁻¹⁶ bps.
     pub struct PatchedTimelyDerived of PatchedTimelyParams, |params, path|
     let line = fine(path.line_rate);
+    let scale = params.scale;
+    let own = scale.thresholds(path, [params.t_low, params.t_high]);
+    let delta = scale.step(path, params.delta);
     let floor = fine(params.floor_rate).min(line);
     let start = params.start.scale(line).max(floor).min(line);
     {
@@ -111,7 +141,15 @@ derived! {
         /// The rate of a new flow.
         start: u64 = start,
         /// The additive step δ.
-        pub(crate) delta: u64 = fine(params.delta),
+        pub(crate) delta: u64 = fine(delta),
+        /// T_low and T_high.
+        pub(crate) thresholds: Thresholds = own,
+        /// D_minRTT.
+        min_rtt: Time = scale.min_rtt(path, params.min_rtt),
+        /// Length of a segment.
+        segment: Bytes = scale.segment(path, params.segment),
+        /// Division by the line rate.
+        per_line: Divisor = Divisor::new(path.line_rate.bps()),
     }
 }
 
@@ -138,25 +176,25 @@ macro_rules! with_common_params {
             $crate::params::param!(
                 Time "t_low",
                 $($own.)? t_low,
-                incast_units::Time::from_ns(1),
+                incast_units::Time::ZERO,
                 incast_units::Time::from_ms(100),
-                "RTT below which the rate always grows, and to which the error refers",
+                "RTT below which the rate always grows, and to which the error refers; 0: by queue_low",
                 "ECN or Delay; SQCC section IV: 50us"
             ),
             $crate::params::param!(
                 Time "t_high",
                 $($own.)? t_high,
-                incast_units::Time::from_ns(1),
+                incast_units::Time::ZERO,
                 incast_units::Time::from_ms(1000),
-                "RTT from which on the rate always shrinks",
+                "RTT from which on the rate always shrinks; 0: by queue_high",
                 "ECN or Delay; SQCC section IV: 500us"
             ),
             $crate::params::param!(
                 Time "min_rtt",
                 $($own.)? min_rtt,
-                incast_units::Time::from_ns(1),
+                incast_units::Time::ZERO,
                 incast_units::Time::from_ms(100),
-                "RTT by which the gradient is normalised, D_minRTT",
+                "RTT by which the gradient is normalised, D_minRTT; 0: by min_rtts",
                 "ECN or Delay: 20us; SQCC does not print it: 5us, its delay D, chosen here"
             ),
             $crate::params::param!(
@@ -164,15 +202,15 @@ macro_rules! with_common_params {
                 $($own.)? delta,
                 incast_units::Rate::ZERO,
                 incast_units::Rate::from_gbps(100),
-                "additive step; where it adapts, its largest value",
+                "additive step; where it adapts, its largest value; 0: by delta_share",
                 "ECN or Delay; SQCC section IV: 10Mbps"
             ),
             $crate::params::param!(
                 Bytes "segment",
                 $($own.)? segment,
-                incast_units::Bytes::new(1),
+                incast_units::Bytes::ZERO,
                 incast_units::Bytes::new(1_000_000_000),
-                "bytes acknowledged (on the wire) that complete a segment",
+                "bytes acknowledged (on the wire) that complete a segment; 0: by segment_share",
                 "ECN or Delay: 16KB for the patched algorithm; SQCC: T_low = seg/C = 50us at 10Gbps, 64KB"
             ),
             $crate::params::param!(
@@ -199,6 +237,18 @@ macro_rules! with_common_params {
                 "rate of a new flow as a share of the line rate, at least floor_rate",
                 "ECN or Delay: 1 for the first flow of a sender; 1/N in its validation with N flows; SQCC does not say"
             ),
+            $crate::scale::scale_param!(queue_low, $($own.)? scale.low),
+            $crate::scale::scale_param!(queue_high, $($own.)? scale.high),
+            $crate::scale::scale_param!(min_rtts, $($own.)? scale.min_rtt),
+            $crate::scale::scale_param!(delta_share, $($own.)? scale.delta),
+            $crate::scale::scale_param!(segment_share, $($own.)? scale.segment),
+            $crate::params::param!(
+                choice "window",
+                $($own.)? window,
+                $crate::limits::RateWindow,
+                "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+                "the papers: none; scaled: rate, as HPCC's public artifact has it for TIMELY"
+            ),
             $($other,)*
         ]
     };
@@ -216,8 +266,11 @@ impl Described for PatchedTimelyParams {
     const PARAMS: &'static [crate::params::Param<Self>] = with_common_params!([]);
 
     /// Without a gradient the rate still shrinks in proportion to the excess over the low threshold.
-    fn delay_limit(&self, _: &Path) -> Option<(Time, &'static str)> {
-        Some((self.t_low, "t_low"))
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        Some((
+            self.derive(path).thresholds.low(1),
+            if self.t_low == Time::ZERO { "queue_low" } else { "t_low" },
+        ))
     }
 }
 
@@ -294,9 +347,14 @@ impl PatchedTimely {
     }
 
     /// Counts an acknowledgement, which may complete a segment. The first one only records its RTT.
-    pub(crate) fn complete(&mut self, params: &PatchedTimelyParams, ack: &Ack) -> Option<Completion> {
+    pub(crate) fn complete(
+        &mut self,
+        params: &PatchedTimelyParams,
+        derived: &PatchedTimelyDerived,
+        ack: &Ack,
+    ) -> Option<Completion> {
         self.acked += ack.acked;
-        if self.acked < params.segment {
+        if self.acked < derived.segment {
             return None;
         }
         self.acked = Bytes::ZERO;
@@ -306,7 +364,7 @@ impl PatchedTimely {
             return None;
         }
         // Lines 1, 3, 4: averaging the normalised difference is the same as normalising the average.
-        self.gradient = ewma(self.gradient, change(previous, rtt, params.min_rtt), params.alpha);
+        self.gradient = ewma(self.gradient, change(previous, rtt, derived.min_rtt), params.alpha);
         // Lines 10 to 16.
         let weight = self.gradient + self.gradient + Fixed::ratio(1, 2);
         Some(Completion { rtt, weight: weight.clamp_to(Fixed::ZERO, Fixed::ONE) })
@@ -324,21 +382,27 @@ impl PatchedTimely {
         let rate = if rtt < law.low {
             // Line 6.
             self.rate.saturating_add(law.delta)
-        } else if rtt >= params.t_high {
+        } else if rtt >= derived.thresholds.high {
             // Line 8.
-            let excess = Fixed::ratio((rtt - params.t_high).ps(), rtt.ps());
+            let excess = Fixed::ratio((rtt - derived.thresholds.high).ps(), rtt.ps());
             (Fixed::ONE - params.beta * excess).scale(self.rate)
         } else {
             // Line 18. Weight and error first: β is small, and its product would keep fewer digits.
-            let error = law.error.at(rtt, law.low, params.t_high);
+            let error = law.error.at(rtt, law.low, derived.thresholds.high);
             let factor = (Fixed::ONE - params.beta * (weight * error)).max(params.min_factor);
             factor.scale(self.rate).saturating_add((Fixed::ONE - weight).scale(law.delta))
         };
         self.rate = rate.max(derived.floor).min(derived.line);
     }
 
-    pub(crate) fn allow(&self) -> Allowance {
-        Allowance { window: Bytes::UNLIMITED, rate: coarse(self.rate) }
+    pub(crate) fn allow(
+        &self,
+        params: &PatchedTimelyParams,
+        derived: &PatchedTimelyDerived,
+        bdp: Bytes,
+    ) -> Allowance {
+        let rate = coarse(self.rate);
+        Allowance { window: params.window.window(bdp, derived.per_line.ratio(rate.bps())), rate }
     }
 }
 
@@ -368,14 +432,15 @@ impl CongestionControl for PatchedTimely {
 
     fn on_ack(&mut self, setup: &Setup<PatchedTimelyParams>, ack: &Ack, _int: &IntStack) {
         let Setup { params, derived, .. } = setup;
-        if let Some(completion) = self.complete(params, ack) {
-            let law = Law { low: params.t_low, delta: derived.delta, error: ErrorFunction::Patched };
+        if let Some(completion) = self.complete(params, derived, ack) {
+            let law =
+                Law { low: derived.thresholds.low(1), delta: derived.delta, error: ErrorFunction::Patched };
             self.adjust(params, derived, &completion, &law);
         }
     }
 
-    fn allowance(&self, _setup: &Setup<PatchedTimelyParams>) -> Allowance {
-        self.allow()
+    fn allowance(&self, setup: &Setup<PatchedTimelyParams>) -> Allowance {
+        self.allow(&setup.params, &setup.derived, setup.bdp)
     }
 
     const INTERNALS: &'static [Internal] = &[GRADIENT, PREVIOUS_RTT];

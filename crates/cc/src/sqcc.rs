@@ -25,6 +25,7 @@ use crate::patched_timely::{
     ErrorFunction, GRADIENT, Law, PREVIOUS_RTT, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams,
     coarse, fine, with_common_params,
 };
+use crate::scale::Scale;
 
 choice! {
     /// Part of SQCC that is used; section IV evaluates its parts one after another.
@@ -103,8 +104,18 @@ pub struct SqccParams {
 
 presets! {
     impl SqccParams {
+        "scaled": "ours: as patched-timely:scaled with T_high at half an RTT of queue; T_low over the base RTT by \
+                   the number of flows",
+        /// Returns the parameters for any rate and base RTT.
+        pub fn scaled() -> Self {
+            let scaled = PatchedTimelyParams::scaled();
+            let common = PatchedTimelyParams { scale: Scale::OURS, ..scaled };
+            Self { common, ..Self::paper() }
+        }
+
         "paper": "SQCC, section IV, at 10Gbps: error function, adaptive δ and T_low",
-        fn paper() -> Self {
+        /// Returns the parameters of the paper.
+        pub fn paper() -> Self {
             Self {
                 common: PatchedTimelyParams::sqcc(),
                 stage: Stage::Full,
@@ -206,7 +217,7 @@ impl Sqcc {
             Stage::Delta | Stage::Full => mul_div(derived.capacity, k, self.flows * self.flows),
         };
         let delta = step.min(derived.common.delta);
-        Law { low: params.common.t_low.times(k), delta, error: ErrorFunction::Sqcc }
+        Law { low: derived.common.thresholds.low(k), delta, error: ErrorFunction::Sqcc }
     }
 }
 
@@ -232,15 +243,15 @@ impl CongestionControl for Sqcc {
 
     fn on_ack(&mut self, setup: &Setup<SqccParams>, ack: &Ack, _int: &IntStack) {
         let Setup { params, derived, .. } = setup;
-        if let Some(completion) = self.common.complete(&params.common, ack) {
+        if let Some(completion) = self.common.complete(&params.common, &derived.common, ack) {
             self.flows = self.count(setup, ack);
             let law = self.law(setup);
             self.common.adjust(&params.common, &derived.common, &completion, &law);
         }
     }
 
-    fn allowance(&self, _setup: &Setup<SqccParams>) -> Allowance {
-        self.common.allow()
+    fn allowance(&self, setup: &Setup<SqccParams>) -> Allowance {
+        self.common.allow(&setup.params.common, &setup.derived.common, setup.bdp)
     }
 
     const INTERNALS: &'static [Internal] = &[
@@ -272,7 +283,7 @@ mod tests {
     use crate::testing::PATH_10G as PATH;
 
     fn of(stage: Stage) -> SqccParams {
-        SqccParams { stage, ..SqccParams::default() }
+        SqccParams { stage, ..SqccParams::paper() }
     }
 
     /// A flow that starts at `mbps` completes segments of 64 KB with these RTTs, in ns, while the receiver has

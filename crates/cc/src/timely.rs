@@ -17,11 +17,13 @@
 use incast_units::{Bytes, Rate, Time};
 
 use crate::contract::{
-    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
+    Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
+    derived,
 };
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::scale::{Scale, Thresholds, scale_param};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -68,12 +70,30 @@ pub struct TimelyParams {
     pub floor_rate: Rate,
     /// Limit of the bytes in flight, beside the rate.
     pub window: RateWindow,
+    /// T_low, T_high and D_minRTT by the path, each where it is 0; the others are not used.
+    pub scale: Scale,
 }
 
 presets! {
     impl TimelyParams {
+        "scaled": "ours: thresholds over the base RTT, steps by the line rate, once per RTT, a window in proportion to the rate",
+        /// Returns the parameters for any rate and base RTT.
+        pub fn scaled() -> Self {
+            Self {
+                delta: Rate::ZERO,
+                delta_share: Fixed::ratio(5, 1000),
+                t_low: Time::ZERO,
+                t_high: Time::ZERO,
+                min_rtt: Time::ZERO,
+                update: Update::RoundTrip,
+                window: RateWindow::Rate,
+                ..Self::paper()
+            }
+        }
+
         "paper": "TIMELY, SIGCOMM 2015, at 10Gbps, with the values of ECN or Delay, CoNEXT 2016",
-        fn paper() -> Self {
+        /// Returns the parameters of the paper.
+        pub fn paper() -> Self {
             Self {
                 alpha: Fixed::ratio(7, 8),
                 beta: Fixed::ratio(8, 10),
@@ -90,6 +110,7 @@ presets! {
                 floor: Fixed::ratio(1, 1000),
                 floor_rate: Rate::ZERO,
                 window: RateWindow::None,
+                scale: Scale::OURS,
             }
         }
 
@@ -113,6 +134,7 @@ derived! {
     /// Quantities that TIMELY derives once from its parameters and a path.
     pub struct TimelyDerived of TimelyParams, |params, path|
     let share = |share: Fixed| Rate::from_bps(share.scale(path.line_rate.bps()));
+    let scale = params.scale;
     {
         /// The additive step δ.
         pub step: Rate = params.delta + share(params.delta_share),
@@ -121,7 +143,9 @@ derived! {
         /// Division by the line rate,
         pub line: Divisor = Divisor::new(path.line_rate.bps()),
         /// and by D_minRTT.
-        pub min_rtt: Divisor = Divisor::new(params.min_rtt.ps()),
+        pub min_rtt: Divisor = Divisor::new(scale.min_rtt(path, params.min_rtt).ps()),
+        /// T_low and T_high.
+        pub(crate) thresholds: Thresholds = scale.thresholds(path, [params.t_low, params.t_high]),
     }
 }
 
@@ -155,7 +179,7 @@ impl Described for TimelyParams {
             t_low,
             Time::ZERO,
             Time::from_ms(100),
-            "RTT below which the rate always grows",
+            "RTT below which the rate always grows; 0: by queue_low",
             "TIMELY section 5 and ECN or Delay: 50us"
         ),
         param!(
@@ -163,15 +187,15 @@ impl Described for TimelyParams {
             t_high,
             Time::ZERO,
             Time::from_ms(1000),
-            "RTT above which the rate always shrinks",
+            "RTT above which the rate always shrinks; 0: by queue_high",
             "TIMELY section 5 and ECN or Delay: 500us"
         ),
         param!(
             Time "min_rtt",
             min_rtt,
-            Time::from_ns(1),
+            Time::ZERO,
             Time::from_ms(100),
-            "RTT by which the gradient is normalised",
+            "RTT by which the gradient is normalised; 0: by min_rtts",
             "ECN or Delay and HPCC's public artifact: 20us"
         ),
         param!(
@@ -250,12 +274,18 @@ impl Described for TimelyParams {
             "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
             "TIMELY: none; HPCC's public artifact with VAR_WIN and PowerTCP's burst runs: rate"
         ),
+        scale_param!(queue_low, scale.low),
+        scale_param!(queue_high, scale.high),
+        scale_param!(min_rtts, scale.min_rtt),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_timely", Signals::NONE));
 
     /// Between the thresholds only the gradient counts, which is zero here.
-    fn delay_limit(&self, _: &Path) -> Option<(Time, &'static str)> {
-        Some((self.t_high, "t_high"))
+    fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
+        Some((
+            self.derive(path).thresholds.high,
+            if self.t_high == Time::ZERO { "queue_high" } else { "t_high" },
+        ))
     }
 }
 
@@ -350,10 +380,11 @@ impl CongestionControl for Timely {
         }
         // Lines 1, 3, 4: averaging the normalised difference is the same as normalising the average.
         self.gradient = ewma(self.gradient, change(previous, rtt, &derived.min_rtt), params.alpha);
-        if rtt < params.t_low {
+        let (low, high) = (derived.thresholds.low(1), derived.thresholds.high);
+        if rtt < low {
             self.increase(setup, params.hai_below_low);
-        } else if rtt > params.t_high {
-            let excess = Fixed::ratio((rtt - params.t_high).ps(), rtt.ps());
+        } else if rtt > high {
+            let excess = Fixed::ratio((rtt - high).ps(), rtt.ps());
             self.decrease(Fixed::ONE - params.beta * excess);
         } else if self.gradient <= Fixed::ZERO {
             self.increase(setup, true);

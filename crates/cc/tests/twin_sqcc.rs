@@ -5,8 +5,10 @@ mod floats;
 mod signals;
 
 use floats::{real, us};
+use incast_cc::limits::RateWindow;
 use incast_cc::params::{Described, Presets};
 use incast_cc::patched_timely::{PatchedTimely, PatchedTimelyParams};
+use incast_cc::scale::Scale;
 use incast_cc::sqcc::{Count, Rounding, Sqcc, SqccParams, Stage};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Rate, Time};
@@ -20,6 +22,12 @@ fn mbps(rate: Rate) -> f64 {
 struct Twin {
     p: PatchedTimelyParams,
     sqcc: Option<SqccParams>,
+    /// The part of T_low that does not grow with the number of flows, and the other one.
+    low: [f64; 2],
+    high: f64,
+    min_rtt: f64,
+    delta: f64,
+    segment: u64,
     line: f64,
     rate: f64,
     prev_rtt: Option<f64>,
@@ -33,13 +41,33 @@ impl Twin {
     fn new(p: PatchedTimelyParams, sqcc: Option<SqccParams>, path: &Path) -> Self {
         let line = mbps(path.line_rate);
         let rate = (real(p.start) * line).max(mbps(p.floor_rate)).min(line);
-        Self { p, sqcc, line, rate, prev_rtt: None, rtt_diff: 0.0, acked: 0, met: [0; 6] }
+        // In units of the path where there are such.
+        let (rtt, [low, high, min_rtt, delta, segment]) = (
+            us(path.base_rtt),
+            [p.scale.low, p.scale.high, p.scale.min_rtt, p.scale.delta, p.scale.segment].map(real),
+        );
+        let or = |constant: f64, scaled: f64| if constant > 0.0 { constant } else { scaled };
+        Self {
+            p,
+            sqcc,
+            low: if p.t_low == Time::ZERO { [rtt, low * rtt] } else { [0.0, us(p.t_low)] },
+            high: or(us(p.t_high), rtt + high * rtt),
+            min_rtt: or(us(p.min_rtt), min_rtt * rtt),
+            delta: or(mbps(p.delta), delta * line),
+            segment: or(p.segment.get() as f64, (segment * line * rtt / 8.0).floor()) as u64,
+            line,
+            rate,
+            prev_rtt: None,
+            rtt_diff: 0.0,
+            acked: 0,
+            met: [0; 6],
+        }
     }
 
     /// T_low and δ.
     fn law(&self, ack: &Ack) -> (f64, f64) {
-        let (low, delta) = (us(self.p.t_low), mbps(self.p.delta));
-        let Some(p) = self.sqcc.filter(|p| p.stage != Stage::Error) else { return (low, delta) };
+        let ([base, queue], delta) = (self.low, self.delta);
+        let Some(p) = self.sqcc.filter(|p| p.stage != Stage::Error) else { return (base + queue, delta) };
         let capacity = real(p.capacity) * self.line;
         let n = match p.count {
             Count::Receiver => f64::from(ack.receiver_flows.max(1)),
@@ -51,12 +79,12 @@ impl Twin {
             Rounding::Ceiling => n.log10().ceil(),
         };
         let k = if p.stage == Stage::Full { lg.max(1.0) } else { 1.0 };
-        (k * low, delta.min(capacity / n * k / n))
+        (base + k * queue, delta.min(capacity / n * k / n))
     }
 
     fn ack(&mut self, ack: &Ack) {
         self.acked += ack.acked.get();
-        if self.acked < self.p.segment.get() {
+        if self.acked < self.segment {
             return;
         }
         self.acked = 0;
@@ -64,8 +92,8 @@ impl Twin {
         let Some(prev_rtt) = self.prev_rtt.replace(new_rtt) else { return };
         let alpha = real(self.p.alpha);
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (new_rtt - prev_rtt);
-        let gradient = self.rtt_diff / us(self.p.min_rtt);
-        let ((low, delta), high, beta) = (self.law(ack), us(self.p.t_high), real(self.p.beta));
+        let gradient = self.rtt_diff / self.min_rtt;
+        let ((low, delta), high, beta) = (self.law(ack), self.high, real(self.p.beta));
         if new_rtt < low {
             self.met[0] += 1;
             self.rate += delta;
@@ -135,7 +163,14 @@ fn deviation<C: CongestionControl>(
         flow.on_ack(&setup, &ack, &IntStack::EMPTY);
         twin.ack(&ack);
         let allowance = flow.allowance(&setup);
-        assert_eq!(allowance.window, Bytes::UNLIMITED);
+        match twin.p.window {
+            RateWindow::None => assert_eq!(allowance.window, Bytes::UNLIMITED),
+            RateWindow::Bdp => assert_eq!(allowance.window, path.bdp()),
+            RateWindow::Rate => {
+                let by_rate = path.bdp().get() as f64 * twin.rate / twin.line;
+                assert!((allowance.window.get() as f64 - by_rate).abs() <= 1.0 + 1e-6 * by_rate);
+            }
+        }
         // Less the whole bps to which an allowance is cut.
         let difference = ((mbps(allowance.rate) - twin.rate).abs() - 1e-6).max(0.0);
         worst = worst.max(difference / twin.rate);
@@ -148,13 +183,23 @@ fn common(preset: PatchedTimelyParams, start: Fixed) -> PatchedTimelyParams {
     PatchedTimelyParams { segment: Bytes::new(16_000), start, ..preset }
 }
 
+/// Thresholds in units of the path: from 60 us on and up to some 500, in which the signals have all cases.
+fn wide(preset: PatchedTimelyParams, path: &Path) -> PatchedTimelyParams {
+    if preset.t_low > Time::ZERO {
+        return preset;
+    }
+    let rtts = |us: u64| Fixed::ratio(us, path.base_rtt.ps() / 1_000_000);
+    let scale = Scale { low: rtts(30), high: rtts(470), segment: Fixed::ratio(1, 20), ..preset.scale };
+    PatchedTimelyParams { scale, beta: Fixed::ratio(8, 1000), segment: Bytes::ZERO, ..preset }
+}
+
 /// The single steps that the fixed-point code is held to, in the twin: two segments of 64 KB at 10 Gbps.
 #[test]
 fn the_twin_steps_by_hand() {
     let us = |us: f64| Time::from_ps((us * 1e6).round() as u64);
     let any =
         Ack { now: Time::from_us(5000), ..signals::acks(1, &signals::path(10), Time::from_us(5), 1)[0] };
-    let of = |stage| SqccParams { stage, ..SqccParams::default() };
+    let of = |stage| SqccParams { stage, ..SqccParams::paper() };
     let (error, full) = (Some(of(Stage::Error)), Some(of(Stage::Full)));
     for (sqcc, rate, flows, rtts, by_hand) in [
         (None, 1000.0, 0, (100.0, 100.5), 997.796),
@@ -165,7 +210,7 @@ fn the_twin_steps_by_hand() {
         (error, 200.0, 0, (600.0, 600.0), 199.733_333_333),
         (full, 20.0, 500, (130.0, 130.2), 19.997_160_411),
     ] {
-        let p = sqcc.unwrap_or_default().common;
+        let p = sqcc.unwrap_or(SqccParams::paper()).common;
         let mut twin = Twin { rate, ..Twin::new(p, sqcc, &signals::path(10)) };
         for rtt in [rtts.0, rtts.1] {
             let (acked, sent) = (Bytes::new(64_000), any.now - us(rtt));
@@ -181,7 +226,8 @@ fn patched_timely_agrees_with_its_twin() {
         for (seed, gbps, start) in
             [(1, 10, Fixed::ONE), (2, 25, Fixed::ratio(1, 10)), (3, 100, Fixed::ratio(1, 100))]
         {
-            let (params, path) = (common((preset.params)(), start), signals::path(gbps));
+            let path = signals::path(gbps);
+            let params = wide(common((preset.params)(), start), &path);
             let twin = Twin::new(params, None, &path);
             let (worst, met) = deviation::<PatchedTimely>(params, twin, path, seed);
             println!("{} at {gbps} Gbps: {worst:.1e} {met:?}", preset.name);
@@ -197,7 +243,7 @@ fn patched_timely_agrees_with_its_twin() {
 
 #[test]
 fn sqcc_agrees_with_its_twin() {
-    let usual = SqccParams::default();
+    let usual = SqccParams::paper();
     let (delta, error) =
         (SqccParams { stage: Stage::Delta, ..usual }, SqccParams { stage: Stage::Error, ..usual });
     for (name, params) in [
@@ -209,12 +255,13 @@ fn sqcc_agrees_with_its_twin() {
         ("estimate", SqccParams { count: Count::Estimate, ..usual }),
         ("estimate delta", SqccParams { count: Count::Estimate, ..delta }),
         ("half capacity", SqccParams { capacity: Fixed::ratio(1, 2), ..usual }),
+        ("scaled", SqccParams::scaled()),
     ] {
         for (seed, gbps, start) in
             [(4, 10, Fixed::ONE), (5, 25, Fixed::ratio(1, 10)), (6, 100, Fixed::ratio(1, 100))]
         {
             let path = signals::path(gbps);
-            let params = SqccParams { common: common(params.common, start), ..params };
+            let params = SqccParams { common: wide(common(params.common, start), &path), ..params };
             let (worst, met) =
                 deviation::<Sqcc>(params, Twin::new(params.common, Some(params), &path), path, seed);
             println!("{name} at {gbps} Gbps: {worst:.1e} {met:?}");
@@ -227,10 +274,8 @@ fn sqcc_agrees_with_its_twin() {
 /// Each option changes the rates of a run that uses it.
 #[test]
 fn every_option_changes_something() {
-    let usual = SqccParams {
-        common: common(SqccParams::default().common, Fixed::ratio(1, 10)),
-        ..SqccParams::default()
-    };
+    let usual =
+        SqccParams { common: common(SqccParams::paper().common, Fixed::ratio(1, 10)), ..SqccParams::paper() };
     let rates = |params: SqccParams| {
         let path = signals::path(10);
         let setup = Setup::new(params, path);
@@ -239,7 +284,7 @@ fn every_option_changes_something() {
         for (i, ack) in signals::acks(7, &path, Time::from_us(900), 40_000).into_iter().enumerate() {
             let receiver_flows = [3, 60, 100, 400][i / 500 % 4];
             flow.on_ack(&setup, &Ack { receiver_flows, ..ack }, &IntStack::EMPTY);
-            rates.push(flow.allowance(&setup).rate);
+            rates.push(flow.allowance(&setup));
         }
         rates
     };
@@ -265,8 +310,23 @@ fn every_option_changes_something() {
         ("count", |p| p.count = Count::Estimate),
         ("rounding", |p| p.rounding = Rounding::Floor),
         ("capacity", |p| p.capacity = Fixed::ratio(1, 2)),
+        ("window", |p| p.common.window = RateWindow::Bdp),
     ] {
         assert!(changed(change), "{name}");
     }
-    assert_eq!(SqccParams::PARAMS.len(), 14, "does a new option change something?");
+    // Units of the path, where the constants are 0.
+    let usual = SqccParams { common: wide(SqccParams::scaled().common, &signals::path(10)), ..usual };
+    let before = rates(usual);
+    for (name, change) in [
+        ("queue_low", (|scale| scale.low = Fixed::ONE) as fn(&mut Scale)),
+        ("queue_high", |scale| scale.high = Fixed::whole(9)),
+        ("min_rtts", |scale| scale.min_rtt = Fixed::ratio(1, 2)),
+        ("delta_share", |scale| scale.delta = Fixed::ratio(1, 1000)),
+        ("segment_share", |scale| scale.segment = Fixed::ratio(1, 3)),
+    ] {
+        let mut params = usual;
+        change(&mut params.common.scale);
+        assert_ne!(rates(params), before, "{name}");
+    }
+    assert_eq!(SqccParams::PARAMS.len(), 20, "does a new option change something?");
 }

@@ -8,11 +8,14 @@ use floats::{real, us};
 use incast_cc::limits::RateWindow;
 use incast_cc::params::Presets;
 use incast_cc::timely::{Timely, TimelyParams, Update};
-use incast_cc::{Ack, CongestionControl, IntStack, Path, Setup};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Setup};
 use incast_units::{Bytes, Time};
 
 struct Twin {
     p: TimelyParams,
+    low: f64,
+    high: f64,
+    min_rtt: f64,
     line: f64,
     rate: f64,
     previous: Option<f64>,
@@ -27,7 +30,24 @@ struct Twin {
 impl Twin {
     fn new(p: TimelyParams, path: &Path) -> Self {
         let line = path.line_rate.bps() as f64;
-        Self { p, line, rate: line, previous: None, rtt_diff: 0.0, acked: 0, mark: 0, row: 0, met: [0; 5] }
+        // In units of the path where there are such.
+        let (rtt, [low, high, min_rtt]) =
+            (us(path.base_rtt), [p.scale.low, p.scale.high, p.scale.min_rtt].map(real));
+        let or = |constant: Time, scaled: f64| if constant > Time::ZERO { us(constant) } else { scaled };
+        Self {
+            p,
+            low: or(p.t_low, rtt + low * rtt),
+            high: or(p.t_high, rtt + high * rtt),
+            min_rtt: or(p.min_rtt, min_rtt * rtt),
+            line,
+            rate: line,
+            previous: None,
+            rtt_diff: 0.0,
+            acked: 0,
+            mark: 0,
+            row: 0,
+            met: [0; 5],
+        }
     }
 
     fn ack(&mut self, ack: &Ack) {
@@ -44,9 +64,9 @@ impl Twin {
         let Some(previous) = self.previous.replace(rtt) else { return };
         let alpha = real(self.p.alpha);
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * (rtt - previous);
-        let gradient = self.rtt_diff / us(self.p.min_rtt);
+        let gradient = self.rtt_diff / self.min_rtt;
         let delta = self.p.delta.bps() as f64 + real(self.p.delta_share) * self.line;
-        let (low, high) = (us(self.p.t_low), us(self.p.t_high));
+        let (low, high) = (self.low, self.high);
         if rtt < low || (rtt <= high && gradient <= 0.0) {
             self.met[if rtt < low { 0 } else { 2 }] += 1;
             let mut n = 1.0;
@@ -83,8 +103,14 @@ fn agrees_with_its_twin() {
             for window in [RateWindow::None, RateWindow::Bdp, RateWindow::Rate] {
                 // Segments of 16 KB, TIMELY's smallest, give more updates.
                 let segment = Bytes::new(16_000);
-                let params = TimelyParams { window, segment, ..(preset.params)() };
                 let path = signals::path(gbps);
+                let mut params = TimelyParams { window, segment, ..(preset.params)() };
+                if params.t_low == Time::ZERO {
+                    // 50 and 490 us, between which the signals have all cases.
+                    (params.scale.low, params.scale.high) = (Fixed::ratio(30, 20), Fixed::ratio(470, 20));
+                    // Once per RTT there are few rows of increases; the preset hpcc has them.
+                    params.update = Update::Segment;
+                }
                 let (mut flow, mut twin) =
                     (Timely::new(&Setup::new(params, path), Time::ZERO), Twin::new(params, &path));
                 let mut worst = 0.0_f64;

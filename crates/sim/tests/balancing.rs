@@ -292,7 +292,7 @@ fn the_sample_by_the_cumulative_number_misleads_those_who_measure_delay_alone() 
     let short = Value::Time(us(9));
     for (algorithm, changes) in [
         (algorithm("swift", &[("base_target", short), ("hop", Value::Time(Time::ZERO))]), true),
-        (algorithm("timely", &[("t_low", short)]), true),
+        (letter("timely", &[("t_low", short)]), true),
         (algorithm("oscar", &[]), true),
         (algorithm("theta-powertcp", &[]), true),
         // The window when a packet was sent is on record at the sender.

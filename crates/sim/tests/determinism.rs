@@ -38,7 +38,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
     for info in incast_cc::any::CATALOGUE {
         let network = fat_tree(4, gbps(100), us(1));
         let flows = random_flows(16, 60, 400_000, us(100));
-        // No round trip here reaches TIMELY's default thresholds; the later two would hardly change their rates.
+        // No round trip here reaches TIMELY's published thresholds; the later two would hardly change their rates.
         let low = [("t_low", Value::Time(us(10))), ("t_high", Value::Time(us(60)))];
         let short =
             [low[0], low[1], ("beta", Value::Ratio(Fixed::ONE)), ("segment", Value::Bytes(Bytes::new(4000)))];
@@ -47,7 +47,11 @@ fn scenarios() -> Vec<(String, Simulation)> {
             "patched-timely" | "sqcc" => &short[..],
             _ => &[],
         };
-        let mut sim = simulation(network, vec![algorithm(info.name, settings)], flows);
+        let mut sim = simulation(
+            network,
+            vec![if settings.is_empty() { algorithm(info.name, &[]) } else { letter(info.name, settings) }],
+            flows,
+        );
         sim.switch = lossless_switch();
         sim.switch.buffer = Buffer::Shared(Bytes::new(1_000_000));
         if let Some(ecn) = &mut sim.switch.ecn {
@@ -103,7 +107,7 @@ fn scenarios() -> Vec<(String, Simulation)> {
     }
     network.add_link(switches[0], switches[1], gbps(100), us(2));
     let flows = (1..12).map(|i| flow(i, 0, 300_000, Time::from_ns(u64::from(i)))).collect();
-    let mut incast = simulation(network, vec![algorithm("timely", &[])], flows);
+    let mut incast = simulation(network, vec![letter("timely", &[])], flows);
     incast.switch = lossless_switch();
     incast.switch.pfc =
         Some(Pfc { xoff: Some(Bytes::new(50_000)), xon_offset: Bytes::new(5_000), ..Pfc::default() });

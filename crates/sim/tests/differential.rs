@@ -18,7 +18,7 @@ mod special;
 
 use std::ops::Range;
 
-use common::{Kept, algorithm, every_sample, flow, simulation};
+use common::{Kept, algorithm, every_sample, flow, letter, simulation};
 use impaired::Impaired;
 use incast_cc::Fixed;
 use incast_cc::params::Value;
@@ -351,7 +351,7 @@ fn chosen(name: &str, low: bool) -> incast_cc::AnyParams {
     match (name, low) {
         ("timely", true) => {
             let (low, high) = (Value::Time(Time::from_us(5)), Value::Time(Time::from_us(60)));
-            algorithm(name, &[("t_low", low), ("t_high", high)])
+            letter(name, &[("t_low", low), ("t_high", high)])
         }
         ("constant", true) => algorithm(name, &[("window", Value::Bytes(Bytes::new(9_000)))]),
         _ => algorithm(name, &[]),

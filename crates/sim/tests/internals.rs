@@ -131,8 +131,8 @@ impl Sink for Internals {
 /// The algorithm of this name, so that it reacts in this network.
 fn params(name: &str) -> AnyParams {
     match name {
-        // No round trip here reaches TIMELY's default thresholds.
-        "timely" => algorithm(name, &[("t_low", Value::Time(us(10))), ("t_high", Value::Time(us(60)))]),
+        // No round trip here reaches TIMELY's published thresholds.
+        "timely" => letter(name, &[("t_low", Value::Time(us(10))), ("t_high", Value::Time(us(60)))]),
         _ => algorithm(name, &[]),
     }
 }

@@ -48,7 +48,7 @@ fn queue(flows: u32, name: &str, settings: &[(&str, Value)], ms: u64) -> Queue {
         ("min_rtt", Value::Time(us(5))),
         ("segment", Value::Bytes(Bytes::new(64_000))),
     ];
-    let params: AnyParams = algorithm(name, &[&set_up, settings].concat());
+    let params: AnyParams = letter(name, &[&set_up, settings].concat());
     let until = Time::from_ms(ms);
     let specs = (0..flows).map(|i| long(i, flows, Time::from_ns(u64::from(i) * 51_200), until)).collect();
     let mut sim = simulation(network, vec![params], specs);

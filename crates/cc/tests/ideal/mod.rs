@@ -50,7 +50,12 @@ pub(crate) fn bound(params: &AnyParams, path: &Path) -> u64 {
         "smartt" => 4 * (3 + bdp),
         // delta per 64 KB, or per RTT; increases below T_low need not be hyper.
         "timely" | "patched-timely" | "sqcc" => {
-            let step = (rate("delta") + rate("delta_share")).bps();
+            let step = match (params.info().name, rate("delta")) {
+                ("timely", delta) => delta + rate("delta_share"),
+                (_, Rate::ZERO) => rate("delta_share"),
+                (_, delta) => delta,
+            };
+            let step = step.bps();
             path.line_rate.bps() / 2 / step.max(1) * (70 + bdp)
         }
         // S is 0.001 of the line at least, so that H2i adds 0.0001 of it in the first RTT and twice as much in each

@@ -177,7 +177,16 @@ pub fn rotor(racks: u32, hosts: u32) -> Network {
 
 /// An algorithm with some of its parameters set.
 pub fn algorithm(name: &str, settings: &[(&str, Value)]) -> AnyParams {
-    let mut params = AnyParams::named(name, None).unwrap_or_else(|| panic!("no algorithm {name}"));
+    of_preset(name, None, settings)
+}
+
+/// The algorithm of a paper's letter.
+pub fn letter(name: &str, settings: &[(&str, Value)]) -> AnyParams {
+    of_preset(name, Some("paper"), settings)
+}
+
+fn of_preset(name: &str, preset: Option<&str>, settings: &[(&str, Value)]) -> AnyParams {
+    let mut params = AnyParams::named(name, preset).unwrap_or_else(|| panic!("no algorithm {name}"));
     for (key, value) in settings {
         assert!(params.set(key, *value), "{name} has no {key} that takes {value:?}");
     }

@@ -412,7 +412,7 @@ mod tests {
             assert_eq!(said(transport, swift), Vec::<String>::new(), "{transport}");
         }
         // Rates alone do not wait for acknowledgements.
-        let timely = "algorithm = \"timely\", t_low = \"50us\"";
+        let timely = "algorithm = \"timely\", preset = \"paper\"";
         assert_eq!(said(&format!("{held}4"), timely), Vec::<String>::new());
     }
 
