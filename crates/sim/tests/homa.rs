@@ -93,7 +93,8 @@ fn a_lone_message_by_hand() {
 fn each_pair_has_rtt_bytes_of_its_own() {
     // Host 1 at 50 Gbps, host 2 at 10 us. To host 1 a full packet takes 2 us, 84.32 and 168.64 ns, and a control packet
     // back 2 us, 10.24 and 5.12 ns: 4,268,320 ps, in which 50 Gbps are 26,677 B, so R is 27. To host 2 it is 22 us and
-    // 178.88 ns, at 100 Gbps 277,236 B, so R is 278, which is that of the network as well.
+    // 178.88 ns, at 100 Gbps 277,236 B, so R is 278. The largest of the network is between hosts 1 and 2: 22 us and 268.32 ns,
+    // and at 100 Gbps, the highest rate, 278,354 B: 279.
     let levels = |rtt_bytes| {
         let mut sim = homa(4, &[(0, 1, 400_000, 0), (3, 2, 400_000, 0)]);
         sim.network.links[1].rate = gbps(50);
@@ -111,7 +112,7 @@ fn each_pair_has_rtt_bytes_of_its_own() {
         })
     };
     assert_eq!(levels(RttBytes::Pair), [Some(27), Some(278)]);
-    assert_eq!(levels(RttBytes::Network), [Some(278), Some(278)]);
+    assert_eq!(levels(RttBytes::Network), [Some(279), Some(279)]);
     // The first bit of packet 27 leaves when the first grant has come, a round trip after the start: 4,268,320 ps. The
     // packets before took 27 · 84.32 ns. At 50 Gbps the last arrives as if the line had been busy all the time.
     let mut sim = homa(2, &[(0, 1, 400_000, 0)]);
