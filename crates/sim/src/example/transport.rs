@@ -270,7 +270,7 @@ pub(crate) mod tests {
     use incast_cc::AnyParams;
     use incast_units::{Bytes, Rate, Time};
 
-    use incast_net::describe::network::Network;
+    use incast_net::describe::network::{Change, LinkChange, Network};
     use incast_net::describe::probe::Probes;
     use incast_net::describe::transport::{Kind, Transport};
     use incast_net::describe::{Simulation, flow, switch};
@@ -392,8 +392,10 @@ pub(crate) mod tests {
 
     #[test]
     fn an_open_flow_says_for_what_it_waits() {
-        // Its first window has arrived and its credit is on its way, for longer than a run may take without progress.
+        // Its first window has arrived, and its link fails before its credit comes.
         let mut simulation = credits(10_000);
+        let fails = Time::from_ps(THERE + PACKET);
+        simulation.network.changes.push(Change { time: fails, link: 0, what: LinkChange::Down });
         simulation.stall_after = Time::from_us(1);
         simulation.probes.flows = vec![0];
         simulation.probes.flow_interval = Time::from_us(1);
