@@ -757,12 +757,12 @@ impl Filtered for Nscc {
     const SIGNAL: Signal = Signal::DelayAndMarks;
 
     fn sample(&mut self, setup: &Setup<NsccParams>, ack: &Ack) -> Option<Sample> {
-        Law::sample(self, setup, ack).map(Sample::delay)
+        Self::sample(self, setup, ack).map(Sample::delay)
     }
 
     /// The average goes by the delay as measured, as in MNSCC.
     fn step(&mut self, setup: &Setup<NsccParams>, ack: &Ack, filtered: Option<Sample>, marked: u32) {
-        let measured = Law::sample(self, setup, ack);
+        let measured = Self::sample(self, setup, ack);
         self.acknowledged(setup, ack, measured, filtered.map(Sample::time), marked > 0);
     }
 }

@@ -51,10 +51,10 @@ impl Routes {
         for port in ports {
             let out = self.ports[node as usize][usize::from(*port)];
             let (mut time, mut rate) = self.longest_from(out.node, ends, size, known);
-            time = time + out.delay;
+            time += out.delay;
             // A node that does not store a packet sends it at the rate at which it comes.
             if self.stores(node) {
-                time = time + out.rate.time_for(Bytes::new(size));
+                time += out.rate.time_for(Bytes::new(size));
                 rate = rate.min(out.rate);
             }
             longest = (longest.0.max(time), longest.1.max(rate));
