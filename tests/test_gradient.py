@@ -155,7 +155,9 @@ def test_oscars_own_gradient_is_that_of_disjoint_windows() -> None:
             probe={"flows": ["long"], "flow_interval": "20ns", "internals": True},
             run={"until": "620us"},
         ),
-        traffic("long", "h0", "h10", cc={"algorithm": "oscar", "dead_band": "10ms", "u_ai": 0}),
+        traffic(
+            "long", "h0", "h10", cc={"algorithm": "oscar", "preset": "paper", "dead_band": "10ms", "u_ai": 0}
+        ),
         traffic("short", "h1-h9", "h10", start="500us", cc={"algorithm": "constant", "rate": "9.7Gbps"}),
     )
     result = incast.Scenario.from_toml(text).run()

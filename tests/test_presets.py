@@ -85,10 +85,10 @@ def test_the_files_are_the_runs_at_100_gbps(base: str, column: int) -> None:
 
 
 def test_the_runs_of_an_algorithm_can_be_had_as_files(tmp_path: Path) -> None:
-    """Homa on four networks by two settings: six columns, as two of the eight have noise."""
+    """Homa on four networks by three settings: six columns, as two of the eight have noise."""
     presets.main(["--files", str(tmp_path), "homa"])
     files = sorted(tmp_path.glob("*.toml"))
-    assert len(files) == 4 * 2 * 6
+    assert len(files) == 4 * 3 * 6
     one = next(file for file in files if file.name == "homa-default-100Gbps-2-flows.toml")
     assert incast.Scenario.load(one).size().flows == 2
 

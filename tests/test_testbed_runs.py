@@ -361,8 +361,9 @@ def test_the_kernel_forwards_a_graph() -> None:
 def test_internals_of_flows_are_those_of_their_windows(algorithm: str) -> None:
     # Swift's delays are those of faster networks by default.
     slow = ("cc.base_target=12ms", "cc.fs_range=4ms") if "swift" in algorithm else ()
+    letter = ("cc.preset=paper",) if algorithm == "oscar" else ()
     probed = ("topology.delay=2ms", "probe.internals=true")
-    far = scenario(*MARKS, f"cc.algorithm={algorithm}", *slow, *probed)
+    far = scenario(*MARKS, f"cc.algorithm={algorithm}", *letter, *slow, *probed)
     result = testbed.run(far)
     assert result.end == "finished"
     simulated = far.run()

@@ -65,7 +65,7 @@ class Made:
         name: Name of the scenario.
         algorithm: Name of the algorithm.
         seed: The seed; it also shifts the made-up numbers.
-        preset: The algorithm's preset, if it has one.
+        preset: The algorithm's preset; empty for its default.
         flows: How many flows there are.
         samples: How many samples there are of a port and of each of two flows.
         leaves: Switches with hosts, and as many above them.
@@ -80,7 +80,7 @@ class Made:
     name: str = "made"
     algorithm: str = "oscar"
     seed: int = 1
-    preset: str = "paper"
+    preset: str = ""
     flows: int = 2000
     samples: int = 2000
     leaves: int = 2

@@ -29,9 +29,8 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, Overhead, Parameters, Path, Sent, Setup,
     Signals,
 };
-use crate::order::{Order, Sample};
+use crate::order::{Order, Sample, smoothed};
 use crate::params::{About, Described, Param, Preset, Presets, Value, param};
-use crate::swift::smoothed;
 
 /// Most samples that are kept.
 pub const MOST: usize = 512;

@@ -27,9 +27,9 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::lswift::{LSwift, LSwiftParams, lazy};
-use crate::order::{Order, Sample};
+use crate::order::{Order, Sample, smoothed};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
-use crate::swift::{self, Law, SwiftDerived, law, smoothed};
+use crate::swift::{self, Law, SwiftDerived, law};
 
 /// Most samples that are kept.
 pub const MOST: usize = 512;

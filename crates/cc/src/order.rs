@@ -66,6 +66,11 @@ pub struct Order<const N: usize> {
     ranks: [u16; N],
 }
 
+/// Returns the average of RTTs with the weight 1/8 of the latest (RFC 6298).
+pub(crate) fn smoothed(average: Time, latest: Time) -> Time {
+    average - average.times_ratio(1, 8) + latest.times_ratio(1, 8)
+}
+
 /// A step of 2^6 ps.
 const STEP: u32 = 6;
 

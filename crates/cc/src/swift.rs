@@ -31,7 +31,7 @@ use crate::contract::{
     derived,
 };
 use crate::median::{Filtered, Signal};
-use crate::order::Sample;
+use crate::order::{Sample, smoothed};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::{Divisor, Fixed};
 
@@ -543,11 +543,6 @@ impl Swift {
             self.last_decrease = now;
         }
     }
-}
-
-/// The average of RTTs with the weight 1/8 of the latest (RFC 6298).
-pub(crate) fn smoothed(average: Time, latest: Time) -> Time {
-    average - average.times_ratio(1, 8) + latest.times_ratio(1, 8)
 }
 
 /// Internal quantities of Swift's law.

@@ -1,4 +1,4 @@
-//! Panics while damaged Parquet is read: those of the library are not printed, all others are.
+//! Panics while damaged Parquet is read: the library's are not printed, all others are.
 
 use std::cell::Cell;
 use std::panic;

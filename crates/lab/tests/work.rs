@@ -129,7 +129,7 @@ fn a_pass_of_a_ring_may_be_many_steps() {
     assert_eq!(texts(&result, TableName::Jobs, "no_bound"), ["null"]);
 }
 
-/// Two ranks, two steps a pass. Host 0: sends its part, receives that of host 1, passes on the sum; then it has the result,
+/// Two ranks, two steps a pass. Host 0: sends its part, receives host 1's, passes on the sum; then it has the result,
 /// and computes. What it sends in the second pass has its own share of the sum, in the second step as in the first.
 #[test]
 fn every_step_of_a_ring_waits_for_the_computation_of_its_host() {

@@ -24,7 +24,7 @@ use incast_units::{Bytes, Time};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::trace::{Call, Parameters, Writer, plain};
+use crate::trace::{Call, MEDIAN, Parameters, Writer, plain};
 
 #[path = "../../../benches/src/acks/trace.rs"]
 mod acknowledgements;
@@ -148,9 +148,6 @@ pub struct Records {
     /// Random calls.
     pub random: u64,
 }
-
-/// Before the name of an algorithm: behind a median of its signal ([`incast_cc::median`]).
-pub const MEDIAN: &str = "median-";
 
 /// The options of the median in traces; the others are drawn.
 const OPTIONS: [(&str, Value); 4] = [

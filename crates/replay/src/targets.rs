@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::browser::Browser;
-use crate::record::MEDIAN;
+use crate::trace::MEDIAN;
 
 /// No step.
 pub const NEVER: u64 = u64::MAX;

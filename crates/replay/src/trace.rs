@@ -30,6 +30,9 @@ use incast_cc::params::Value;
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent, for_each_ack_field};
 use incast_units::{Bytes, Rate, Time};
 
+/// Before the name of an algorithm: behind a median of its signal ([`incast_cc::median`]).
+pub const MEDIAN: &str = "median-";
+
 /// The first bytes of a trace.
 pub const MAGIC: [u8; 8] = *b"incastT1";
 

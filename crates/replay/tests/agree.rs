@@ -11,7 +11,8 @@ use incast_capi::types::incast_info;
 use incast_cc::AnyParams;
 use incast_cc::any::CATALOGUE;
 use incast_replay::agree::{Flip, agree};
-use incast_replay::record::{MEDIAN, Pool, record};
+use incast_replay::record::{Pool, record};
+use incast_replay::trace::MEDIAN;
 use incast_replay::targets::{self, Target};
 use incast_replay::trace::{Call, Reader, Record};
 

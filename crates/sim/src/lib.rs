@@ -13,6 +13,7 @@ mod host;
 mod node;
 mod nodes;
 mod packet_queue;
+mod pauses;
 mod port;
 mod rank;
 mod recovery;

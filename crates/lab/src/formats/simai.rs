@@ -462,7 +462,7 @@ fn short(fields: &[Field<'_>]) -> Problem {
     Problem::new(message).about("layer").on_line(line).with_hint(ROW)
 }
 
-/// Reads the type of a collective. One that names no group is that of the phase.
+/// Reads the type of a collective. One without a group has the group of the phase.
 fn exchange(field: &Field<'_>, name: &str, own: Group) -> Result<Option<(Operation, Group)>, Problem> {
     if field.text == "NONE" {
         return Ok(None);

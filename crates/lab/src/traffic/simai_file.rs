@@ -95,7 +95,7 @@ struct Plan {
 /// The operations of the GPUs while they are made.
 struct Progress {
     job: u16,
-    /// For each GPU, the operations after which it goes on.
+    /// For each GPU, the operations after which it continues.
     ready: Vec<Vec<u32>>,
 }
 

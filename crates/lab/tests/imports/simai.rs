@@ -112,7 +112,7 @@ fn weights_are_exchanged_beside_the_layers_before() {
     assert_eq!(end("passes = 2\n"), renewed + 3_000_000 + exchange + 900_000);
 }
 
-/// On two servers of four cards GPUs 0 to 3 are on h0: of the sample's groups only those of experts' data leave a server
+/// On two servers of four cards GPUs 0 to 3 are on h0: of the sample's groups only the groups of experts' data leave a server
 /// with all of their bytes, and the data-parallel ones have two GPUs on each, and so two channels.
 #[test]
 fn gpus_are_cards_of_servers() {

@@ -77,7 +77,7 @@ pub const LARGEST_BACKOFF: u8 = 6;
 /// The base RTT that a flow's algorithm is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaseRtt {
-    /// That of the flow's own path.
+    /// The base RTT of the flow's own path.
     #[default]
     Path,
     /// The largest of the network, for every flow, as in the evaluations of HPCC and PowerTCP

@@ -20,7 +20,7 @@ use incast_net::pause_map::PauseMap;
 
 use crate::packet_queue::PacketQueue;
 use crate::port::Port;
-use crate::switch::pauses::PauseFrames;
+use crate::pauses::PauseFrames;
 
 /// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;

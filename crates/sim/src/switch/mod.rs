@@ -8,7 +8,6 @@
 
 pub(crate) mod bfc;
 pub(crate) mod optical;
-pub(crate) mod pauses;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
@@ -30,7 +29,7 @@ use incast_net::routing::path;
 use incast_net::rules::{Admission, Buffer, Marking};
 use incast_units::Rate;
 
-use pauses::PauseFrames;
+use crate::pauses::PauseFrames;
 use queues::Queues;
 use telemetry::{Hop, stamp};
 use trimming::Trimming;

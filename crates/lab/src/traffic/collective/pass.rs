@@ -9,7 +9,7 @@ use crate::traffic::hosts::End;
 use crate::traffic::work::Made;
 
 /// The ends of a message and its channel among those that use the same ends; `None`: it stays within a host.
-pub(in crate::traffic) type Ends = Option<([End; 2], u32)>;
+pub(crate) type Ends = Option<([End; 2], u32)>;
 
 /// Adds one pass of a channel to a job, in which each rank begins after `before`. Adds what each waits for at its end to
 /// `done`.
@@ -57,7 +57,7 @@ pub(super) fn pass(
 
 /// A collective of any group of as many ranks, by the default algorithm of its operation, whose messages are neither passed
 /// on in pieces nor between two levels.
-pub(in crate::traffic) struct Plain {
+pub(crate) struct Plain {
     operation: Operation,
     shape: Shape,
     schedule: Schedule,
@@ -65,18 +65,18 @@ pub(in crate::traffic) struct Plain {
 
 impl Plain {
     /// Makes it for two ranks or more.
-    pub(in crate::traffic) fn new(operation: Operation, ranks: u32) -> Self {
+    pub(crate) fn new(operation: Operation, ranks: u32) -> Self {
         let shape = Self::shape(ranks);
         Self { operation, shape, schedule: schedule(operation, Self::algorithm(operation), shape) }
     }
 
     /// Returns the number of its messages in each channel, or a little more, before it is made.
-    pub(in crate::traffic) fn most_messages(operation: Operation, ranks: u32) -> u64 {
+    pub(crate) fn most_messages(operation: Operation, ranks: u32) -> u64 {
         most_messages(operation, Self::algorithm(operation), Self::shape(ranks))
     }
 
     /// Returns the least number of bytes of each channel.
-    pub(in crate::traffic) fn least(operation: Operation, ranks: u32) -> u64 {
+    pub(crate) fn least(operation: Operation, ranks: u32) -> u64 {
         match operation {
             Operation::AllToAll => ranks.into(),
             operation => blocks(operation, Self::algorithm(operation), Self::shape(ranks)),
@@ -84,12 +84,12 @@ impl Plain {
     }
 
     /// Iterates over the ranks that send to each other.
-    pub(in crate::traffic) fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
         self.schedule.messages.iter().map(|message| [message.from, message.to])
     }
 
-    /// Adds the messages of a channel, of so many bytes, as [`pass`] does.
-    pub(in crate::traffic) fn pass(
+    /// Adds the messages of a channel with these bytes, as [`pass`] does.
+    pub(crate) fn pass(
         &self,
         made: &mut Made,
         (job, bytes, members): (u16, u64, &[End]),

@@ -69,7 +69,7 @@ impl Schedule {
         Self { messages: Vec::new(), held: vec![Vec::new(); ranks as usize] }
     }
 
-    /// Returns the schedule of a reduction whose messages go the other way, those of each part in the reverse order: what
+    /// Returns the schedule of a reduction whose messages go the other way, each part in the reverse order: what
     /// a rank passes on of a broadcast waits for the message that brings it; what it sends towards the root waits for all
     /// that is added to it.
     pub(super) fn reversed(self) -> Self {
