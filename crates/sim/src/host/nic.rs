@@ -19,8 +19,8 @@ use incast_net::packet::{IntRecords, Kind, Packet, flag};
 use incast_net::pause_map::PauseMap;
 
 use crate::packet_queue::PacketQueue;
-use crate::port::Port;
 use crate::pauses::PauseFrames;
+use crate::port::Port;
 
 /// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;
