@@ -157,7 +157,7 @@ fn a_link_that_fails_takes_its_pauses_with_it() {
     assert_eq!(outcome.lost, 0);
     run_everywhere(&sim);
     // With maps the pause comes at 3,012.48 ns and packets 38 and 39 are left. The map of 9 us is lost on the way.
-    // The next pause is told by the map at 14 us, the resume when 39 leaves.
+    // The map at 14 us carries the next pause, the resume comes when 39 leaves.
     sim.switch.bfc = Some(authors());
     let (_, seen) = see(&sim);
     let expected =

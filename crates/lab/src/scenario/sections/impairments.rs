@@ -147,7 +147,7 @@ impl Receivers {
     /// Returns the hosts that it names.
     ///
     /// # Errors
-    /// When there is none of them.
+    /// If the network has no host of such a name.
     fn hosts(&self, fabric: &Fabric) -> Result<Vec<NodeId>, Problem> {
         let mut hosts = Vec::new();
         for (i, text) in self.hosts.iter().enumerate() {

@@ -359,7 +359,7 @@ impl Receivers {
     /// The first packet of a flow has arrived: allocates its state.
     ///
     /// # Errors
-    /// When the flow is a message of a connection of which all have arrived: the number of packets of the connection.
+    /// Returns the number of packets of the flow's connection if all messages of the connection have arrived.
     fn begin<E: Effects>(&mut self, now: u64, slot: u32, cx: &mut Context<'_, E>) -> Result<u32, u64> {
         let incoming = &mut self.incoming[slot as usize];
         let connection = cx.facts.connection(incoming.flow);
