@@ -19,7 +19,7 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals, derived,
 };
-use crate::limits::{floor_param, least_share};
+use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Port, Ports};
 use crate::{Divisor, Fixed};
@@ -47,6 +47,8 @@ pub struct HpccParams {
     pub w_ai: Fixed,
     /// Window from which a step starts.
     pub reference: Reference,
+    /// Time at which the window moves.
+    pub update: Update,
     /// Whether the utilisation is smoothed over a base RTT (the end of MeasureInflight).
     pub smoothing: bool,
     /// The part of the smallest window and rate that is a fraction of base BDP and line rate.
@@ -64,6 +66,7 @@ presets! {
                 max_stage: 5,
                 w_ai: Fixed::ratio(5, 10_000),
                 reference: Reference::Original,
+                update: Update::Ack,
                 smoothing: true,
                 floor: Fixed::ratio(1, 1000),
                 floor_rate: Rate::ZERO,
@@ -149,6 +152,13 @@ impl Described for HpccParams {
             Reference,
             "what a step starts from: the window of one commit per RTT, or that when the packet was sent",
             "HPCC Algorithm 1; OSCAR section 4.1.2 and Figure 8"
+        ),
+        param!(
+            choice "update",
+            update,
+            Update,
+            "the window moves with every ack from a reference renewed once per RTT, or once per RTT",
+            "HPCC Algorithm 1: ack; PowerTCP section 5 (Figure 8): rtt"
         ),
         param!(
             Flag "smoothing",
@@ -263,6 +273,9 @@ impl CongestionControl for Hpcc {
             return;
         }
         let commit = ack.sequence > self.last_update;
+        if params.update == Update::Rtt && !commit {
+            return;
+        }
         let from = match params.reference {
             Reference::Original => self.reference,
             // A packet of which no record is left brings no tag.

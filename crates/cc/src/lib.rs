@@ -14,6 +14,7 @@
 //! * [`estimator`]: batched least squares and the moving average, which algorithms share.
 //! * [`limits`]: windows beside rates and smallest rates, which algorithms share.
 //! * [`ports`]: what algorithms with in-band telemetry compute of a port.
+//! * [`tracked`]: the smallest round-trip time of late, as a base RTT.
 //! * [`order`]: the order statistic of the last samples of a signal.
 //! * [`median`]: the median before an algorithm's signal, an option of several; [`for_each_filtered`] lists them.
 //! * one module per algorithm, named as its paper names it; [`for_each_algorithm`] lists them.
@@ -106,6 +107,7 @@ pub mod sqcc;
 pub mod swift;
 pub mod theta_powertcp;
 pub mod timely;
+pub mod tracked;
 
 #[cfg(test)]
 mod testing;

@@ -1,5 +1,5 @@
-//! Limits that several algorithms share: the window beside a rate, the smallest share of the line, and TCP's ssthresh
-//! after a timeout.
+//! Limits that several algorithms share: the window beside a rate, the number of updates, the smallest share of the line, and
+//! TCP's ssthresh after a timeout.
 
 use incast_units::{Bytes, Rate};
 
@@ -17,6 +17,16 @@ choice! {
         /// To the base BDP in proportion to the rate: BDP · rate / line rate (HPCC's public artifact,
         /// VAR_WIN).
         Rate = "rate",
+    }
+}
+
+choice! {
+    /// Time at which the window moves.
+    Update {
+        /// Once per round trip.
+        Rtt = "rtt",
+        /// With every acknowledgement, from a reference that is renewed once per round trip.
+        Ack = "ack",
     }
 }
 

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_history_is_half_the_window_and_at_most_four() {
-        assert_eq!(size_of::<Mnscc>(), 152);
+        assert_eq!(size_of::<Mnscc>(), 168);
         let delays = [10, 30, 12, 11, 40, 13, 9, 50];
         // By hand: {10}, {10 30}, {10 30 12}, {10 30 12 11}, {30 12 11 40}, {12 11 40 13}, {11 40 13 9},
         // {40 13 9 50}.

@@ -35,6 +35,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, param, presets};
+use crate::tracked::TrackedRtt;
 
 /// Filter between the measured queueing delays and the law.
 pub trait Filter: Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
@@ -68,7 +69,7 @@ impl Filter for Latest {
 /// Parameters of [`Nscc`].
 pub type NsccParams = LawParams<Latest>;
 
-/// NSCC, the state of one flow: 112 bytes.
+/// NSCC, the state of one flow: 128 bytes.
 pub type Nscc = Law<Latest>;
 
 /// Parameters of [`Law`].
@@ -435,8 +436,8 @@ macro_rules! parameters {
             param!(
                 Flag "track_base_rtt",
                 track_base_rtt,
-                "whether the flow's base RTT follows the smallest RTT; else it is the transport's",
-                "uet-htsim: true"
+                "whether the flow's base RTT follows the smallest RTT of the last 12 to 24; else it is the transport's",
+                "uet-htsim: true, and never forgets it"
             ),
             param!(
                 Flag "track_nacks",
@@ -467,7 +468,7 @@ impl Described for NsccParams {
     const PARAMS: &'static [Param<Self>] = parameters!();
 }
 
-/// The state of one flow: 112 bytes, and the state of the filter.
+/// The state of one flow: 128 bytes, and the state of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Law<F: Filter> {
@@ -476,7 +477,7 @@ pub struct Law<F: Filter> {
     /// Largest window in bytes, by the base RTT.
     max_cwnd: Fixed,
     /// Base RTT of this flow.
-    base_rtt: Time,
+    base_rtt: TrackedRtt,
     /// Average delay in µs.
     average: Fixed,
     /// Increase that is not yet in the window, in bytes · bytes / BDP.
@@ -511,18 +512,21 @@ impl<F: Filter> Law<F> {
         self.cwnd
     }
 
-    /// Sets the base RTT, and the largest window by it.
-    fn base(&mut self, setup: &Setup<LawParams<F>>, rtt: Time) {
+    /// Sets the largest window by the base RTT.
+    fn base(&mut self, setup: &Setup<LawParams<F>>) {
         let Setup { params, path, derived, .. } = setup;
-        self.base_rtt = rtt;
-        let bdp = Fixed::whole(path.line_rate.bytes_in(rtt).get());
+        let bdp = Fixed::whole(path.line_rate.bytes_in(self.base_rtt.get()).get());
         self.max_cwnd = (params.max_cwnd * bdp).max(derived.min_cwnd);
     }
 
     /// Follows the smallest RTT.
-    fn follow(&mut self, setup: &Setup<LawParams<F>>, rtt: Time) {
-        if setup.params.track_base_rtt && rtt < self.base_rtt {
-            self.base(setup, rtt);
+    fn follow(&mut self, setup: &Setup<LawParams<F>>, now: Time, rtt: Time) {
+        if setup.params.track_base_rtt {
+            let before = self.base_rtt.get();
+            self.base_rtt.see(&setup.path, now, rtt);
+            if self.base_rtt.get() != before {
+                self.base(setup);
+            }
         }
     }
 
@@ -532,15 +536,15 @@ impl<F: Filter> Law<F> {
         if ack.acked == Bytes::ZERO || rtt == Time::ZERO {
             return None;
         }
-        self.follow(setup, rtt);
-        rtt.checked_sub(self.base_rtt)
+        self.follow(setup, ack.now, rtt);
+        rtt.checked_sub(self.base_rtt.get())
     }
 
     /// Adds a delay to the average.
     fn learn(&mut self, setup: &Setup<LawParams<F>>, delay: Time, marked: bool) {
         let Setup { params, derived, .. } = setup;
         let sample = if !marked && delay > derived.target {
-            params.average_pull * us(self.base_rtt)
+            params.average_pull * us(self.base_rtt.get())
         } else {
             us(delay)
         };
@@ -566,7 +570,7 @@ impl<F: Filter> Law<F> {
                 self.triggered = false;
             }
             self.achieved = Bytes::ZERO;
-            self.window_end = now + self.base_rtt + derived.target;
+            self.window_end = now + self.base_rtt.get() + derived.target;
         }
         if dealt_with {
             (self.pending, self.received) = (Fixed::ZERO, Bytes::ZERO);
@@ -596,7 +600,7 @@ impl<F: Filter> Law<F> {
     fn decrease(&mut self, setup: &Setup<LawParams<F>>, now: Time) {
         let Setup { params, derived, .. } = setup;
         (self.near_zero, self.fast) = (Bytes::ZERO, false);
-        if self.average > derived.target_us && now - self.last_decrease > self.base_rtt {
+        if self.average > derived.target_us && now - self.last_decrease > self.base_rtt.get() {
             let excess = (self.average - derived.target_us) / self.average;
             let factor = Fixed::ONE - (params.gamma * excess).min(params.max_decrease);
             self.cwnd = (self.cwnd * factor).max(derived.min_cwnd);
@@ -680,7 +684,7 @@ impl<F: Filter> CongestionControl for Law<F> {
         let mut flow = Self {
             cwnd: setup.params.initial_cwnd * setup.derived.bdp,
             max_cwnd: Fixed::ZERO,
-            base_rtt: Time::ZERO,
+            base_rtt: TrackedRtt::new(&setup.path, now),
             average: Fixed::ZERO,
             pending: Fixed::ZERO,
             received: Bytes::ZERO,
@@ -695,7 +699,7 @@ impl<F: Filter> CongestionControl for Law<F> {
             triggered: false,
             filter: F::State::default(),
         };
-        flow.base(setup, setup.path.base_rtt);
+        flow.base(setup);
         flow.limit(setup);
         flow
     }
@@ -713,7 +717,7 @@ impl<F: Filter> CongestionControl for Law<F> {
         match loss.kind {
             LossKind::Trim => {
                 if setup.params.track_nacks && loss.now > loss.sent {
-                    self.follow(setup, loss.now - loss.sent);
+                    self.follow(setup, loss.now, loss.now - loss.sent);
                 }
                 self.nack(setup, loss);
             }
@@ -737,7 +741,7 @@ impl<F: Filter> CongestionControl for Law<F> {
 
     const INTERNALS: &'static [Internal] = &[
         Internal { name: "average_delay", meaning: "average queueing delay (avg_delay)" },
-        Internal { name: "base_rtt", meaning: "smallest RTT seen, from which delays count" },
+        Internal { name: "base_rtt", meaning: "smallest RTT of late, from which delays count" },
         Internal { name: "max_cwnd", meaning: "largest window, by base_rtt" },
         Internal { name: "fast_increase", meaning: "whether fast increase is on" },
     ];
@@ -745,7 +749,7 @@ impl<F: Filter> CongestionControl for Law<F> {
     fn probe(&self, _setup: &Setup<LawParams<F>>, place: usize) -> Option<Value> {
         match place {
             0 => Some(Value::Time(Time::from_ps(self.average.scale(1_000_000)))),
-            1 => Some(Value::Time(self.base_rtt)),
+            1 => Some(Value::Time(self.base_rtt.get())),
             2 => Some(Value::Bytes(Bytes::new(self.max_cwnd.floor()))),
             3 => Some(Value::Flag(self.fast)),
             _ => None,

@@ -238,10 +238,15 @@ impl Ports {
     }
 
     /// `bytes` in the time between the records over the rate of the port, but at least `least`, times 1 plus the queue
-    /// over the BDP.
+    /// over the BDP; the queue counts `stretch` times. (One reference for both: BPF passes five values.)
     #[inline(never)]
-    pub(crate) fn product(&self, port: &Port<'_>, (queue, bytes): (Bytes, Bytes), least: Fixed) -> Fixed {
-        self.share(port, bytes).max(least) * (Fixed::ONE + self.queue(port, queue))
+    pub(crate) fn product(
+        &self,
+        port: &Port<'_>,
+        (queue, bytes): (Bytes, Bytes),
+        &(least, stretch): &(Fixed, Fixed),
+    ) -> Fixed {
+        self.share(port, bytes).max(least) * (Fixed::ONE + self.queue(port, queue) * stretch)
     }
 
     /// Whether [`Self::sum`] is below the limit for certain. For a port whose quantities are small.
@@ -464,7 +469,7 @@ mod tests {
                         limit,
                     ))
                 },
-                |port| ports.product(port, (port.now.queue, arrived(port)), least),
+                |port| ports.product(port, (port.now.queue, arrived(port)), &(least, Fixed::ONE)),
             );
             let divided = largest(pairs().map(|(before, now)| {
                 let seen = |sent| (now.queue, (sent + now.queue) - before.queue);
@@ -493,7 +498,9 @@ mod tests {
         let (queue, sent) = (now.queue, now.transmitted);
         let port = Port::between(&before, &now);
         assert_eq!(ports.sum(&port, queue, sent), Fixed::ONE);
-        assert_eq!(ports.product(&port, (queue, sent), Fixed::ZERO), Fixed::ratio(3, 4));
+        assert_eq!(ports.product(&port, (queue, sent), &(Fixed::ZERO, Fixed::ONE)), Fixed::ratio(3, 4));
+        // A queue that counts twice is one BDP: 1/2 · 2.
+        assert_eq!(ports.product(&port, (queue, sent), &(Fixed::ZERO, Fixed::whole(2))), Fixed::ONE);
         let limit_of = |limit| ports.limit(truncated(limit), now.rate);
         let below = |limit| Ports::sum_is_below(&port, queue, sent, &limit_of(limit));
         assert!(!below(Fixed::ZERO) && !below(Fixed::ONE) && below(Fixed::ratio(1001, 1000)));

@@ -5,10 +5,12 @@
 //! window that just fills the port.
 //!
 //! Algorithm 1 as it is read here: line 20 compares Γ′ with Γ_norm, and line 21 assigns it, where the
-//! normalised power Γ′_norm of line 19 is meant; the first acknowledgement only records its
-//! telemetry (prevInt is not defined before), and so does one with another number of hops; one without
-//! telemetry says nothing; Δt counts at most τ, so that the weight of line 24 stays within 1;
-//! cwnd_old is renewed once per round trip, with the window just computed (line 7).
+//! normalised power Γ′_norm of line 19 is meant. The comparison is strict and begins at 0: where nothing arrived at
+//! any port no power is above it, no Δt is assigned, and the average stays (`idle_sample`). The first
+//! acknowledgement only records its telemetry (prevInt is not defined before), and so does one with another number
+//! of hops; one without telemetry says nothing; Δt counts at most τ, so that the weight of line 24 stays within 1;
+//! cwnd_old is renewed once per round trip, with the window just computed (line 7, section 3.3), not the window
+//! at which the acknowledged packet left (Equation 7; `old_window`).
 //!
 //! The window is at most one base BDP, as in both public artifacts: without that limit, rate = cwnd/τ (line
 //! 6) would exceed the line rate.
@@ -25,9 +27,10 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Path, Setup, Signals, derived,
 };
-use crate::limits::{floor_param, least_share};
+use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Least, Port, Ports};
+use crate::tracked::TrackedRtt;
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -37,6 +40,26 @@ choice! {
         Current = "current",
         /// The window of one round trip ago, as in the first term.
         Old = "old",
+    }
+}
+
+choice! {
+    /// Use of a sample in which nothing arrived at any port: a power of zero.
+    IdleSample {
+        /// None: it is not above the zero that the largest power is compared with first (line 20).
+        Skipped = "skipped",
+        /// As any other: the average moves towards zero.
+        Taken = "taken",
+    }
+}
+
+choice! {
+    /// The old window, cwnd_old of line 27.
+    OldWindow {
+        /// The window at the last of the updates that renew it, once per round trip (line 7, section 3.3).
+        PerRtt = "per-rtt",
+        /// The window at which the acknowledged packet left, w(t − θ) of Equation 7.
+        PerPacket = "per-packet",
     }
 }
 
@@ -75,8 +98,16 @@ pub struct PowerTcpParams {
     pub target: Fixed,
     /// Least arrival rate of a port that is believed, as a fraction of its rate.
     pub arrival_floor: Fixed,
+    /// Use of a sample in which nothing arrived.
+    pub idle_sample: IdleSample,
+    /// The old window.
+    pub old_window: OldWindow,
     /// The window in the last term of the update.
     pub last_term: LastTerm,
+    /// Time at which the window moves.
+    pub update: Update,
+    /// Whether τ is the smallest round-trip time of late when that is below the base RTT.
+    pub track_base_rtt: bool,
     /// Spacing of packets.
     pub pacing: Pacing,
     /// Whether Δt counts at most τ in the average of the power.
@@ -91,22 +122,6 @@ pub struct PowerTcpParams {
 
 presets! {
     impl PowerTcpParams {
-        "paper": "PowerTCP, NSDI'22, Algorithm 1",
-        fn paper() -> Self {
-            Self {
-                gamma: Fixed::ratio(9, 10),
-                flows: Fixed::ratio(1000, 6),
-                target: Fixed::ONE,
-                arrival_floor: Fixed::ZERO,
-                last_term: LastTerm::Current,
-                pacing: Pacing::Window,
-                bounded_dt: true,
-                window_cap: Fixed::ONE,
-                floor: Fixed::ratio(1, 1000),
-                floor_rate: Rate::ZERO,
-            }
-        }
-
         "artifact": "the authors' public artifact: power/0.95, arrival rate at least half the port's",
         fn artifact() -> Self {
             Self {
@@ -119,10 +134,31 @@ presets! {
             }
         }
 
+        "paper": "PowerTCP, NSDI'22, Algorithm 1",
+        fn paper() -> Self {
+            Self {
+                gamma: Fixed::ratio(9, 10),
+                flows: Fixed::ratio(1000, 6),
+                target: Fixed::ONE,
+                arrival_floor: Fixed::ZERO,
+                idle_sample: IdleSample::Skipped,
+                old_window: OldWindow::PerRtt,
+                last_term: LastTerm::Current,
+                update: Update::Ack,
+                track_base_rtt: false,
+                pacing: Pacing::Window,
+                bounded_dt: true,
+                window_cap: Fixed::ONE,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+            }
+        }
+
         "oscar": "OSCAR's public artifact: power/0.95, window only, at most one base BDP",
         fn oscar() -> Self {
             Self {
                 target: Fixed::ratio(95, 100),
+                idle_sample: IdleSample::Taken,
                 last_term: LastTerm::Old,
                 pacing: Pacing::Line,
                 bounded_dt: false,
@@ -143,6 +179,8 @@ derived! {
         pub ports: Ports = Ports::new(path),
         /// and by the target.
         pub target: Divisor = Divisor::of(params.target),
+        /// Number of fractional bits of a window for which a packet's tag of 32 bits has no room.
+        pub untagged: u32 = 32 - params.window_cap.bits().leading_zeros().min(32),
     }
 }
 
@@ -215,11 +253,38 @@ impl Described for PowerTcpParams {
             "PowerTCP Algorithm 1: none; its public artifact: 0.5; OSCAR's: off"
         ),
         param!(
+            choice "idle_sample",
+            idle_sample,
+            IdleSample,
+            "a sample in which nothing arrived at any port counts as a power of zero (taken), or not at all (skipped)",
+            "PowerTCP Algorithm 1 lines 9, 20: skipped; OSCAR's public artifact: taken; PowerTCP's has none (arrival_floor)"
+        ),
+        param!(
+            choice "old_window",
+            old_window,
+            OldWindow,
+            "the old window is remembered once per RTT, or is that at which the acknowledged packet left",
+            "PowerTCP section 3.3 and line 7: per-rtt; its Equation 7: per-packet"
+        ),
+        param!(
             choice "last_term",
             last_term,
             LastTerm,
             "whether the part of the window that is kept is that of now or that of one RTT ago",
             "PowerTCP Algorithm 1 line 27: current; the public artifacts of PowerTCP and OSCAR: old"
+        ),
+        param!(
+            choice "update",
+            update,
+            Update,
+            "the window moves with every ack from a reference renewed once per RTT, or once per RTT",
+            "PowerTCP Algorithm 1: ack; its section 5 (Figure 8): rtt"
+        ),
+        param!(
+            Flag "track_base_rtt",
+            track_base_rtt,
+            "whether the smallest RTT of the last 12 to 24 base RTTs serves as base RTT when it is below the configured one",
+            "PowerTCP section 3.3 names it as an alternative"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"),
         param!(
@@ -238,7 +303,7 @@ impl Described for PowerTcpParams {
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
 }
 
-/// The state of one flow under PowerTCP: 208 bytes, of which 168 are the telemetry of the last
+/// The state of one flow under PowerTCP: 232 bytes, of which 168 are the telemetry of the last
 /// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -251,6 +316,8 @@ pub struct PowerTcp {
     window: Fixed,
     /// Window of one round trip ago (cwnd_old).
     old: Fixed,
+    /// τ, where it is tracked.
+    base_rtt: TrackedRtt,
     /// An acknowledgement beyond this position renews `old`.
     last_update: u64,
     /// Place of the port with the largest power in the last acknowledgement.
@@ -264,11 +331,20 @@ pub(crate) fn limited(window: Fixed, floor: Fixed, cap: Fixed) -> Fixed {
 }
 
 impl PowerTcp {
+    /// The path's base RTT over τ.
+    fn stretch(&self, setup: &Setup<PowerTcpParams>) -> Fixed {
+        let (base, tau) = (setup.path.base_rtt, self.base_rtt.get());
+        if tau == base { Fixed::ONE } else { Fixed::ratio(base.ps(), tau.ps()) }
+    }
+
     /// NORMPOWER of Algorithm 1. Says whether there was anything to measure.
     #[inline(never)] // so that it has a stack frame of its own
     fn measure(&mut self, setup: &Setup<PowerTcpParams>, int: &IntStack) -> bool {
         let Setup { params, derived, .. } = setup;
         let ports = &derived.ports;
+        // With a smaller τ the same queue is more of the BDP, and the same time more of the base RTT.
+        let stretch = self.stretch(setup);
+        let factors = (params.arrival_floor, stretch);
         // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
         // negative, so the sum is taken before the difference (lines 12 to 14).
         let arrived = |port: &Port<'_>| (port.sent + port.now.queue) - port.before.queue;
@@ -277,12 +353,18 @@ impl PowerTcp {
             &self.previous,
             int,
             self.strongest,
-            |port, limit| Ports::product_is_below(port, (port.now.queue, arrived(port)), least, limit),
-            |port| ports.product(port, (port.now.queue, arrived(port)), params.arrival_floor),
+            |port, limit| {
+                !params.track_base_rtt
+                    && Ports::product_is_below(port, (port.now.queue, arrived(port)), least, limit)
+            },
+            |port| ports.product(port, (port.now.queue, arrived(port)), &factors),
         );
         let Some(Largest { value: power, elapsed: dt, place }) = strongest else { return false };
         self.strongest = place;
-        let weight = derived.ports.round_trips(dt);
+        if power == Fixed::ZERO && params.idle_sample == IdleSample::Skipped {
+            return true;
+        }
+        let weight = derived.ports.round_trips(dt) * stretch;
         let weight = if params.bounded_dt { weight.min(Fixed::ONE) } else { weight };
         self.power += weight * (power - self.power);
         true
@@ -292,29 +374,36 @@ impl PowerTcp {
 impl CongestionControl for PowerTcp {
     type Params = PowerTcpParams;
 
-    fn signals(_params: &PowerTcpParams) -> Signals {
-        Signals::INT
+    fn signals(params: &PowerTcpParams) -> Signals {
+        match params.old_window {
+            OldWindow::PerRtt => Signals::INT,
+            OldWindow::PerPacket => Signals::INT.and(Signals::PACKET_TAG),
+        }
     }
 
     fn overhead(_params: &PowerTcpParams) -> Overhead {
         Overhead { data: 42, ack: 42 }
     }
 
-    fn new(setup: &Setup<PowerTcpParams>, _now: Time) -> Self {
-        let Setup { params, .. } = setup;
+    fn new(setup: &Setup<PowerTcpParams>, now: Time) -> Self {
+        let Setup { params, path, .. } = setup;
         let window = Fixed::ONE.min(params.window_cap);
         Self {
             previous: IntStack::EMPTY,
             power: Fixed::ONE,
             window,
             old: window,
+            base_rtt: TrackedRtt::new(path, now),
             last_update: 0,
             strongest: 0,
         }
     }
 
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, derived, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
+        if params.track_base_rtt {
+            self.base_rtt.see(path, ack.now, ack.rtt());
+        }
         if int.count == 0 {
             return;
         }
@@ -326,32 +415,51 @@ impl CongestionControl for PowerTcp {
         if first || !measured {
             return;
         }
-        let kept = match params.last_term {
-            LastTerm::Current => self.window,
-            LastTerm::Old => self.old,
-        };
-        let window = params.gamma * (self.old / derived.target.divide(self.power) + derived.beta)
-            + (Fixed::ONE - params.gamma) * kept;
-        self.window = limited(window, derived.floor, params.window_cap);
-        if ack.sequence > self.last_update {
+        let round_trip_over = ack.sequence > self.last_update;
+        if params.update == Update::Ack || round_trip_over {
+            let old = match params.old_window {
+                // A packet of which no record is left brings no tag.
+                OldWindow::PerPacket if ack.tag != 0 => {
+                    Fixed::from_bits((u64::from(ack.tag) << derived.untagged).cast_signed())
+                }
+                OldWindow::PerPacket | OldWindow::PerRtt => self.old,
+            };
+            let kept = match params.last_term {
+                LastTerm::Current => self.window,
+                LastTerm::Old => old,
+            };
+            let window = params.gamma * (old / derived.target.divide(self.power) + derived.beta)
+                + (Fixed::ONE - params.gamma) * kept;
+            self.window = limited(window, derived.floor, params.window_cap);
+        }
+        if round_trip_over {
             self.old = self.window;
             self.last_update = ack.next_sequence;
         }
     }
 
+    /// The window in force, without its last bits.
+    fn tag(&self, setup: &Setup<PowerTcpParams>) -> u32 {
+        ((self.window.bits() >> setup.derived.untagged) as u32).max(1)
+    }
+
     fn allowance(&self, setup: &Setup<PowerTcpParams>) -> Allowance {
-        setup.params.pacing.allowance(self.window, &setup.path, setup.bdp)
+        let Setup { params, path, bdp, .. } = setup;
+        let bdp = if params.track_base_rtt { path.line_rate.bytes_in(self.base_rtt.get()) } else { *bdp };
+        params.pacing.allowance(self.window, path, bdp)
     }
 
     const INTERNALS: &'static [Internal] = &[
         Internal { name: "power", meaning: "smoothed normalised power (Gamma_smooth)" },
         Internal { name: "cwnd_old", meaning: "window of one round trip ago (cwnd_old)" },
+        Internal { name: "base_rtt", meaning: "base RTT in use (tau)" },
     ];
 
     fn probe(&self, setup: &Setup<PowerTcpParams>, place: usize) -> Option<Value> {
         match place {
             0 => Some(Value::Ratio(self.power)),
             1 => Some(Value::Bytes(Bytes::new(self.old.scale(setup.bdp.get())))),
+            2 => Some(Value::Time(self.base_rtt.get())),
             _ => None,
         }
     }
@@ -371,14 +479,14 @@ mod tests {
 
     #[test]
     fn starts_at_line_rate_and_the_first_ack_only_records() {
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let flow = started(&params, 99_000);
         close(flow.power, 1.0);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
         assert_eq!(flow.allowance(&Setup::new(params, PATH)), line);
         assert_eq!(PowerTcp::signals(&params), Signals::INT);
         assert_eq!(PowerTcp::overhead(&params), Overhead { data: 42, ack: 42 });
-        assert_eq!(size_of::<PowerTcp>(), 208);
+        assert_eq!(size_of::<PowerTcp>(), 232);
     }
 
     #[test]
@@ -387,7 +495,7 @@ mod tests {
         // λ = 2B (lines 12 to 14). v = 12.5 KB + 150 KB = 13/12 BDP (line 16).
         // Γ_norm = 2 · 13/12 = 13/6 (line 19). Γ_smooth = 1 + (13/6 − 1)/12 = 79/72 (line 24).
         // cwnd = 0.9 · (72/79 + 0.006) + 0.1 = 0.925653165 (line 27).
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let mut flow = started(&params, 0);
         flow.on_ack(
             &Setup::new(params, PATH),
@@ -403,8 +511,12 @@ mod tests {
     #[test]
     fn a_draining_queue_is_less_power_than_its_length() {
         // The queue fell from 150 KB to 137.5 KB while 12.5 KB left: nothing arrived, λ = 0.
-        // Γ_smooth = 11/12; cwnd = 0.9 · (12/11 + 0.006) + 0.1 = 1.087218182.
-        let params = PowerTcpParams { window_cap: Fixed::whole(2), ..PowerTcpParams::default() };
+        // Taken: Γ_smooth = 11/12; cwnd = 0.9 · (12/11 + 0.006) + 0.1 = 1.087218182.
+        let params = PowerTcpParams {
+            idle_sample: IdleSample::Taken,
+            window_cap: Fixed::whole(2),
+            ..PowerTcpParams::paper()
+        };
         let mut flow = started(&params, 150_000);
         flow.on_ack(
             &Setup::new(params, PATH),
@@ -436,10 +548,86 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_in_which_nothing_arrived_is_none() {
+        // As above, but λ = 0 is not above Γ_norm = 0 (lines 9, 20): Γ_smooth stays 1, and the window is
+        // computed from it: 0.9 · (1 + 0.006) + 0.1 = 1.0054.
+        let params = PowerTcpParams { window_cap: Fixed::whole(2), ..PowerTcpParams::paper() };
+        let setup = Setup::new(params, PATH);
+        let mut flow = started(&params, 150_000);
+        flow.on_ack(&setup, &ack(us(13), RTT, 2000, 160_000), &port(us(13), 137_500, 12_500));
+        close(flow.power, 1.0);
+        close(flow.window, 1.0054);
+        // It is the record that the next one is compared with: in 1 us 12.5 KB leave and 12.5 KB arrive, v =
+        // 1 + 137.5/150, Γ_smooth = 1 + (23/12 − 1)/12.
+        flow.on_ack(&setup, &ack(us(14), RTT, 3000, 160_000), &port(us(14), 137_500, 25_000));
+        close(flow.power, 1.0 + 11.0 / 144.0);
+        // Of two ports the one at which something arrived counts.
+        let mut flow = PowerTcp::new(&setup, Time::ZERO);
+        let first = then(port(us(10), 150_000, 0), &port(us(12), 0, 0));
+        flow.on_ack(&setup, &ack(us(18), RTT, 1000, 2000), &first);
+        let second = then(port(us(11), 137_500, 12_500), &port(us(15), 0, 18_750));
+        flow.on_ack(&setup, &ack(us(21), RTT, 2000, 3000), &second);
+        // Half of the rate in 3 us: 1 + (0.5 − 1)/4.
+        close(flow.power, 0.875);
+    }
+
+    #[test]
+    fn the_old_window_may_be_that_of_the_acknowledged_packet() {
+        // A window of 1 BDP is 2^31 in the tag where it is the largest, 2^30 where two BDPs are.
+        let params = PowerTcpParams { old_window: OldWindow::PerPacket, ..PowerTcpParams::paper() };
+        assert_eq!(PowerTcp::signals(&params), Signals::INT.and(Signals::PACKET_TAG));
+        let mut flow = started(&params, 0);
+        assert_eq!(flow.tag(&Setup::new(params, PATH)), 1 << 31);
+        let twice = PowerTcpParams { window_cap: Fixed::whole(2), ..params };
+        assert_eq!(started(&twice, 0).tag(&Setup::new(twice, PATH)), 1 << 30);
+        // Γ = 1. From a packet that left at half a BDP: 0.9 · (0.5 + 0.006) + 0.1 · 1; without a record of it from
+        // cwnd_old = 1: 1.0054, at most 1.
+        let full = port(us(13), 0, 12_500);
+        let tagged = Ack { tag: 1 << 30, ..ack(us(13), RTT, 2000, 160_000) };
+        let mut other = flow;
+        flow.on_ack(&Setup::new(params, PATH), &tagged, &full);
+        close(flow.window, 0.5554);
+        other.on_ack(&Setup::new(params, PATH), &Ack { tag: 0, ..tagged }, &full);
+        close(other.window, 1.0);
+    }
+
+    #[test]
+    fn the_window_may_move_once_per_round_trip() {
+        // Γ_norm = 2 in 12 us, as below. The first ack is not beyond what had been sent at the start: power moves,
+        // the window does not. The second is: 0.9 · 0.5 + 0.1.
+        let params = PowerTcpParams { update: Update::Rtt, flows: Fixed::MAX, ..PowerTcpParams::paper() };
+        let setup = Setup::new(params, PATH);
+        let mut flow = started(&params, 150_000);
+        for (n, sequence, window) in [(1, 150_000, 1.0), (2, 150_001, 0.55), (3, 151_000, 0.55)] {
+            let int = port(us(12 + 12 * n), 150_000, 150_000 * n);
+            flow.on_ack(&setup, &ack(us(12 + 12 * n), RTT, sequence, 200_000), &int);
+            close(flow.power, 2.0);
+            close(flow.window, window);
+        }
+    }
+
+    #[test]
+    fn the_smallest_rtt_may_serve_as_base() {
+        // The first RTT is 6 us: a base BDP of 75 KB at the line's rate.
+        let params = PowerTcpParams { track_base_rtt: true, ..PowerTcpParams::paper() };
+        let setup = Setup::new(params, PATH);
+        let mut flow = PowerTcp::new(&setup, Time::ZERO);
+        flow.on_ack(&setup, &ack(us(12), us(6), 1000, 150_000), &port(us(12), 75_000, 0));
+        let allowance = flow.allowance(&setup);
+        assert_eq!((allowance.window.get(), allowance.rate), (75_000, Rate::from_gbps(100)));
+        assert_eq!(flow.probe(&setup, 2), Some(Value::Time(us(6))));
+        // λ = B, a queue of one such BDP: Γ_norm = 2, weight 1/6: Γ = 7/6. cwnd = 0.9 · (6/7 + 0.006) + 0.1.
+        flow.on_ack(&setup, &ack(us(13), us(12), 2000, 160_000), &port(us(13), 75_000, 12_500));
+        close(flow.power, 7.0 / 6.0);
+        close(flow.window, 0.876_828_571);
+        assert_eq!(flow.allowance(&setup).window.get(), 65_762);
+    }
+
+    #[test]
     fn the_old_window_is_that_of_one_round_trip_ago() {
         // Γ_norm = 2 with every ack: µ = B and a standing queue of one BDP. Δt of 12 us: no average.
         // From cwnd_old = 1: 0.9 · 0.5 + 0.1 · 1 = 0.55, then 0.9 · 0.5 + 0.1 · 0.55 = 0.505.
-        let params = PowerTcpParams { flows: Fixed::MAX, ..PowerTcpParams::default() };
+        let params = PowerTcpParams { flows: Fixed::MAX, ..PowerTcpParams::paper() };
         let mut flow = started(&params, 150_000);
         for (n, sequence, window, old) in [
             // It reaches what had been sent at the first ack, and is not beyond it.
@@ -473,7 +661,7 @@ mod tests {
     #[test]
     fn a_long_silence_counts_as_one_round_trip() {
         // Δt = 120 us > τ: the average is the new value, not nine times beyond it.
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let mut flow = started(&params, 0);
         flow.on_ack(&Setup::new(params, PATH), &ack(us(132), RTT, 2000, 160_000), &port(us(132), 0, 750_000));
         close(flow.power, 0.5);
@@ -499,7 +687,7 @@ mod tests {
     #[test]
     fn an_ack_without_telemetry_says_nothing() {
         // The next one with telemetry is compared with the one before, over both.
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let mut flow = started(&params, 0);
         let before = flow;
         flow.on_ack(&Setup::new(params, PATH), &ack(us(13), RTT, 2000, 150_000), &IntStack::EMPTY);
@@ -511,7 +699,7 @@ mod tests {
 
     #[test]
     fn the_most_powerful_port_counts() {
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let mut flow = PowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
         let first = then(port(us(10), 0, 0), &port(us(12), 0, 0));
         flow.on_ack(&Setup::new(params, PATH), &ack(us(18), RTT, 1000, 2000), &first);
@@ -528,7 +716,7 @@ mod tests {
 
     #[test]
     fn records_that_say_nothing_change_nothing() {
-        let params = PowerTcpParams::default();
+        let params = PowerTcpParams::paper();
         let mut flow = started(&params, 0);
         flow.on_ack(
             &Setup::new(params, PATH),
@@ -556,8 +744,8 @@ mod tests {
         assert_eq!(half.rate.bps() / 100_000, 3333);
         let least = Allowance { window: Bytes::new(1), rate: Rate::from_bps(1) };
         assert_eq!(Pacing::Window.allowance(Fixed::ZERO, &PATH, PATH.bdp()), least);
-        // Enormous power: the floor. None at all: the cap.
-        let params = PowerTcpParams::default();
+        // Enormous power: the floor. None at all, where that counts: the cap.
+        let params = PowerTcpParams { idle_sample: IdleSample::Taken, ..PowerTcpParams::paper() };
         let mut flow = started(&params, 0);
         flow.on_ack(
             &Setup::new(params, PATH),

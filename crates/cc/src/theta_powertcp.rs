@@ -21,20 +21,11 @@ use incast_units::{Bytes, Rate, Time};
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Setup, Signals, derived,
 };
-use crate::limits::{floor_param, least_share};
-use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::limits::{Update, floor_param, least_share};
+use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 use crate::powertcp::{Pacing, limited, shared_param};
+use crate::tracked::TrackedRtt;
 use crate::{Divisor, Fixed};
-
-choice! {
-    /// Time at which the window moves.
-    Update {
-        /// Once per round trip (Algorithm 2, line 17).
-        Rtt = "rtt",
-        /// With every acknowledgement, from a reference that is renewed once per round trip.
-        Ack = "ack",
-    }
-}
 
 /// Parameters of [`ThetaPowerTcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +45,7 @@ pub struct ThetaPowerTcpParams {
     pub update: Update,
     /// Whether a round trip ends beyond the position sent at the last update, not when it is reached.
     pub update_beyond: bool,
-    /// Whether τ is the smallest round-trip time seen when that is below the base RTT.
+    /// Whether τ is the smallest round-trip time of late when that is below the base RTT.
     pub track_base_rtt: bool,
     /// Spacing of packets.
     pub pacing: Pacing,
@@ -68,6 +59,21 @@ pub struct ThetaPowerTcpParams {
 
 presets! {
     impl ThetaPowerTcpParams {
+        "artifact": "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
+        fn artifact() -> Self {
+            Self {
+                gamma: Fixed::ratio(7, 10),
+                margin: Fixed::ratio(105, 100),
+                gradient_floor: Fixed::ratio(1, 2),
+                update: Update::Ack,
+                update_beyond: true,
+                track_base_rtt: true,
+                floor: Fixed::ZERO,
+                floor_rate: Rate::from_mbps(100),
+                ..Self::paper()
+            }
+        }
+
         "paper": "PowerTCP, NSDI'22, Appendix D, Algorithm 2",
         fn paper() -> Self {
             Self {
@@ -83,21 +89,6 @@ presets! {
                 window_cap: Fixed::ONE,
                 floor: Fixed::ratio(1, 1000),
                 floor_rate: Rate::ZERO,
-            }
-        }
-
-        "artifact": "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
-        fn artifact() -> Self {
-            Self {
-                gamma: Fixed::ratio(7, 10),
-                margin: Fixed::ratio(105, 100),
-                gradient_floor: Fixed::ratio(1, 2),
-                update: Update::Ack,
-                update_beyond: true,
-                track_base_rtt: true,
-                floor: Fixed::ZERO,
-                floor_rate: Rate::from_mbps(100),
-                ..Self::paper()
             }
         }
 
@@ -178,8 +169,8 @@ impl Described for ThetaPowerTcpParams {
         param!(
             Flag "track_base_rtt",
             track_base_rtt,
-            "whether the smallest RTT seen serves as base RTT when it is below the configured one",
-            "PowerTCP section 3.3 names it as an alternative; its public artifact: true"
+            "whether the smallest RTT of the last 12 to 24 base RTTs serves as base RTT when it is below the configured one",
+            "PowerTCP section 3.3 names it as an alternative; its public artifact: true, and never forgets it"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"),
         shared_param!(
@@ -192,7 +183,7 @@ impl Described for ThetaPowerTcpParams {
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
 }
 
-/// The state of one flow under θ-PowerTCP: 64 bytes.
+/// The state of one flow under θ-PowerTCP: 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ThetaPowerTcp {
@@ -200,8 +191,8 @@ pub struct ThetaPowerTcp {
     previous_rtt: Time,
     /// Time of its arrival (t_c of that acknowledgement); [`Time::NEVER`] before the first.
     previous_at: Time,
-    /// τ: the base RTT, or the smallest seen.
-    base_rtt: Time,
+    /// τ: the base RTT, or the smallest of late.
+    base_rtt: TrackedRtt,
     /// θ̇ + 1, as measured last: the deduced arrival rate at the bottleneck, over its rate. No step reads it.
     arrival: Fixed,
     /// Smoothed normalised power (Γ_smooth).
@@ -231,15 +222,16 @@ impl ThetaPowerTcp {
         };
         self.arrival = gradient;
         let gradient = if params.negative_power { gradient } else { gradient.max(params.gradient_floor) };
+        let tau = self.base_rtt.get();
         let round_trips = |time: Time| {
-            if self.base_rtt == path.base_rtt {
+            if tau == path.base_rtt {
                 derived.base_rtt.ratio(time.ps())
             } else {
-                Fixed::ratio(time.ps(), self.base_rtt.ps())
+                Fixed::ratio(time.ps(), tau.ps())
             }
         };
         let power = derived.margin.divide(gradient * round_trips(rtt));
-        let weight = if dt >= self.base_rtt { Fixed::ONE } else { round_trips(dt) };
+        let weight = if dt >= tau { Fixed::ONE } else { round_trips(dt) };
         self.power += weight * (power - self.power);
         self.previous_rtt = rtt;
         self.previous_at = now;
@@ -257,13 +249,13 @@ impl CongestionControl for ThetaPowerTcp {
         Overhead::default()
     }
 
-    fn new(setup: &Setup<ThetaPowerTcpParams>, _now: Time) -> Self {
+    fn new(setup: &Setup<ThetaPowerTcpParams>, now: Time) -> Self {
         let Setup { params, path, .. } = setup;
         let window = Fixed::ONE.min(params.window_cap);
         Self {
             previous_rtt: Time::ZERO,
             previous_at: Time::NEVER,
-            base_rtt: path.base_rtt,
+            base_rtt: TrackedRtt::new(path, now),
             arrival: Fixed::ONE,
             power: Fixed::ONE,
             window,
@@ -273,10 +265,10 @@ impl CongestionControl for ThetaPowerTcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<ThetaPowerTcpParams>, ack: &Ack, _int: &IntStack) {
-        let Setup { params, derived, .. } = setup;
+        let Setup { params, path, derived, .. } = setup;
         let rtt = ack.rtt();
-        if params.track_base_rtt && rtt > Time::ZERO {
-            self.base_rtt = self.base_rtt.min(rtt);
+        if params.track_base_rtt {
+            self.base_rtt.see(path, ack.now, rtt);
         }
         if self.previous_at == Time::NEVER {
             (self.previous_rtt, self.previous_at) = (rtt, ack.now);
@@ -298,7 +290,9 @@ impl CongestionControl for ThetaPowerTcp {
     }
 
     fn allowance(&self, setup: &Setup<ThetaPowerTcpParams>) -> Allowance {
-        setup.params.pacing.allowance(self.window, &setup.path, setup.bdp)
+        let Setup { params, path, bdp, .. } = setup;
+        let bdp = if params.track_base_rtt { path.line_rate.bytes_in(self.base_rtt.get()) } else { *bdp };
+        params.pacing.allowance(self.window, path, bdp)
     }
 
     const INTERNALS: &'static [Internal] = &[
@@ -316,7 +310,7 @@ impl CongestionControl for ThetaPowerTcp {
         match place {
             0 => Some(Value::Ratio(self.power)),
             1 => Some(Value::Bytes(Bytes::new(self.old.scale(setup.bdp.get())))),
-            2 => Some(Value::Time(self.base_rtt)),
+            2 => Some(Value::Time(self.base_rtt.get())),
             3 if self.previous_at != Time::NEVER => {
                 Some(Value::Bytes(setup.path.line_rate.bytes_in(self.previous_rtt)))
             }
@@ -342,7 +336,7 @@ mod tests {
 
     #[test]
     fn starts_at_line_rate_and_the_first_ack_only_records() {
-        let params = ThetaPowerTcpParams::default();
+        let params = ThetaPowerTcpParams::paper();
         let flow = started(&params);
         close(flow.power, 1.0);
         let line = Allowance { window: Bytes::new(150_000), rate: Rate::from_gbps(100) };
@@ -355,14 +349,14 @@ mod tests {
         }
         assert_eq!(ThetaPowerTcp::signals(&params), Signals::NONE);
         assert_eq!(ThetaPowerTcp::overhead(&params), Overhead::default());
-        assert_eq!(size_of::<ThetaPowerTcp>(), 64);
+        assert_eq!(size_of::<ThetaPowerTcp>(), 80);
     }
 
     #[test]
     fn power_by_hand_and_one_update_per_round_trip() {
         // After 1 us the RTT is 13 us: θ̇ = 1, Γ_norm = 2 · 13/12 = 13/6 (lines 12, 13);
         // Γ_smooth = 1 + (13/6 − 1)/12 = 79/72 (line 14). No update before 150 KB are acknowledged.
-        let params = ThetaPowerTcpParams::default();
+        let params = ThetaPowerTcpParams::paper();
         let mut flow = started(&params);
         acked(&mut flow, &params, &ack(us(13), us(13), 2000, 160_000));
         close(flow.power, 79.0 / 72.0);
@@ -401,7 +395,7 @@ mod tests {
     #[test]
     fn two_acks_at_the_same_instant_are_harmless() {
         // The second has no gradient. The third is measured against the first: (14 − 12)/2 = 1.
-        let params = ThetaPowerTcpParams::default();
+        let params = ThetaPowerTcpParams::paper();
         let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
         acked(&mut flow, &params, &ack(us(40), us(12), 1000, 150_000));
         acked(&mut flow, &params, &ack(us(40), us(13), 2000, 160_000));
@@ -415,7 +409,7 @@ mod tests {
     #[test]
     fn a_gradient_below_minus_one_is_no_negative_power() {
         // RTT from 40 us to 12 us within 1 us: θ̇ + 1 = −27 by the letter.
-        let params = ThetaPowerTcpParams::default();
+        let params = ThetaPowerTcpParams::paper();
         let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
         acked(&mut flow, &params, &ack(us(40), us(40), 1000, 150_000));
         acked(&mut flow, &params, &ack(us(41), us(12), 2000, 150_000));
@@ -448,7 +442,7 @@ mod tests {
             let params = ThetaPowerTcpParams {
                 gradient_floor: Fixed::ratio(1, 2),
                 negative_power,
-                ..ThetaPowerTcpParams::default()
+                ..ThetaPowerTcpParams::paper()
             };
             let mut flow = ThetaPowerTcp::new(&Setup::new(params, PATH), Time::ZERO);
             acked(&mut flow, &params, &ack(us(40), us(13), 1000, 150_000));
@@ -459,20 +453,20 @@ mod tests {
 
     #[test]
     fn the_smallest_rtt_may_serve_as_base() {
-        let params = ThetaPowerTcpParams { track_base_rtt: true, ..ThetaPowerTcpParams::default() };
+        let params = ThetaPowerTcpParams { track_base_rtt: true, ..ThetaPowerTcpParams::paper() };
         let mut flow = started(&params);
         acked(&mut flow, &params, &ack(us(20), us(6), 2000, 150_000));
-        assert_eq!(flow.base_rtt, us(6));
+        assert_eq!(flow.base_rtt.get(), us(6));
         // θ̇ + 1 = 1 − 6/8 = 1/4; RTT/τ = 1; Δt = 8 us counts 6: Γ = 1/4.
         close(flow.power, 0.25);
         // An RTT of zero, as a hold time as long as the whole RTT makes it, is no base RTT.
         acked(&mut flow, &params, &ack(us(21), Time::ZERO, 3000, 150_000));
-        assert_eq!(flow.base_rtt, us(6));
+        assert_eq!(flow.base_rtt.get(), us(6));
         // Without the option the base RTT stays as it was told: Γ_norm = 1/4 · 6/12, weight 8/12.
-        let params = ThetaPowerTcpParams::default();
+        let params = ThetaPowerTcpParams::paper();
         let mut flow = started(&params);
         acked(&mut flow, &params, &ack(us(20), us(6), 2000, 150_000));
-        assert_eq!(flow.base_rtt, us(12));
+        assert_eq!(flow.base_rtt.get(), us(12));
         close(flow.power, 1.0 + (0.125 - 1.0) * 8.0 / 12.0);
     }
 }

@@ -54,7 +54,9 @@ impl Visitor for Recovery<'_> {
         if self.saturated {
             saturate(&mut flow);
         }
-        ideal::recover(&mut flow.controller, &flow.setup, self.bound, flow.now, flow.next)
+        let (controller, setup, path) = (&mut flow.controller, &flow.setup, &self.path);
+        let done = |allowance, packets, _| ideal::is_back(allowance, path) || packets > self.bound;
+        ideal::calm(controller, setup, flow.now, flow.next, done).0
     }
 }
 
@@ -177,7 +179,8 @@ fn saturate<C: CongestionControl>(flow: &mut Flow<'_, C>) {
         }
         flow.check();
     }
-    assert!(!ideal::is_back(&flow.controller, &flow.setup), "{name}: congestion did not bite");
+    let allowance = flow.controller.allowance(&flow.setup);
+    assert!(!ideal::is_back(allowance, &path), "{name}: congestion did not bite");
 }
 
 /// Returns the internals of a new flow on this path: name and value.
@@ -227,7 +230,7 @@ fn probes_show_the_internals_of_a_new_flow() {
         ("constant", vec![]),
         ("oscar", vec![("u", one)]),
         ("hpcc", vec![("u", one), ("reference_window", bdp), ("stage", Some(Value::Count(0)))]),
-        ("powertcp", vec![("power", one), ("cwnd_old", bdp)]),
+        ("powertcp", vec![("power", one), ("cwnd_old", bdp), ("base_rtt", Some(Value::Time(path.base_rtt)))]),
         (
             "theta-powertcp",
             vec![

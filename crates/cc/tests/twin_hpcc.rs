@@ -10,6 +10,7 @@ use bottleneck::{
 };
 use floats::real;
 use incast_cc::hpcc::{Hpcc, HpccParams, Reference};
+use incast_cc::limits::Update;
 use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path, Sent};
 use incast_units::{Rate, Time};
@@ -90,7 +91,9 @@ impl Twin for HpccTwin {
             Reference::Original => self.wc,
             Reference::Synchronised => self.record[&ack.sent],
         };
-        self.w = self.compute_wind(u, from, update);
+        if update || self.p.update == Update::Ack {
+            self.w = self.compute_wind(u, from, update);
+        }
         if update {
             self.last_update_seq = ack.next_sequence;
         }
@@ -107,10 +110,11 @@ impl Twin for HpccTwin {
 
 fn presets() -> impl Iterator<Item = (&'static str, HpccParams)> {
     let synchronised = HpccParams { reference: Reference::Synchronised, ..HpccParams::default() };
+    let once = HpccParams { update: Update::Rtt, ..HpccParams::default() };
     HpccParams::PRESETS
         .iter()
         .map(|p| (p.name, (p.params)()))
-        .chain([("synchronised, smoothed", synchronised)])
+        .chain([("synchronised, smoothed", synchronised), ("update = rtt", once)])
 }
 
 fn named(name: &str) -> HpccParams {
@@ -183,6 +187,7 @@ fn every_option_changes_something() {
         (paper, "max_stage", Value::Count(1)),
         (paper, "w_ai", Value::Ratio(Fixed::ratio(1, 1000))),
         (paper, "reference", Value::Choice(1)),
+        (paper, "update", Value::Choice(0)),
         (paper, "smoothing", Value::Flag(false)),
         (high, "floor", Value::Ratio(Fixed::ratio(1, 1000))),
         (paper, "floor_rate", Value::Rate(Rate::from_gbps(20))),

@@ -4,6 +4,7 @@ mod bottleneck;
 mod floats;
 mod nacks;
 mod signals;
+mod tracked;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use incast_cc::params::{Presets, Value};
 use incast_cc::{Ack, Fixed, IntStack, Loss, LossKind, Path, Sent};
 use incast_units::{Bytes, Rate, Time};
 use nacks::{Nacks, every_option_matters};
+use tracked::Tracked;
 
 /// Number of times that each answer was given: proportional, fast and fair increase, decrease, quick adapt,
 /// ignored, NACK.
@@ -33,6 +35,7 @@ struct NsccTwin<F> {
     a: f64,
     cwnd: f64,
     maxwnd: f64,
+    rtt: Tracked,
     base: Time,
     avg: f64,
     inc: f64,
@@ -67,6 +70,7 @@ impl<F: Filter> NsccTwin<F> {
             tq,
             maxwnd: 0.0,
             base: path.base_rtt,
+            rtt: Tracked::new(path.base_rtt),
             avg: 0.0,
             inc: 0.0,
             received: 0,
@@ -212,8 +216,9 @@ impl<F: Filter> Twin for NsccTwin<F> {
         self.achieved += bytes;
         self.received += bytes;
         self.ignored += bytes;
-        if self.p.track_base_rtt && ack.rtt() < self.base {
-            self.base_rtt_is(ack.rtt());
+        if self.p.track_base_rtt {
+            self.rtt.see(ack.now, ack.rtt());
+            self.base_rtt_is(self.rtt.get());
         }
         let sample = ack.rtt().checked_sub(self.base).map(us);
         let delay = match self.median {
@@ -250,8 +255,9 @@ impl<F: Filter> Twin for NsccTwin<F> {
             LossKind::Hole if !self.p.hole_is_nack => {}
             kind => {
                 let follow = self.p.track_base_rtt && self.p.track_nacks && kind == LossKind::Trim;
-                if follow && loss.now - loss.sent < self.base {
-                    self.base_rtt_is(loss.now - loss.sent);
+                if follow {
+                    self.rtt.see(loss.now, loss.now - loss.sent);
+                    self.base_rtt_is(self.rtt.get());
                 }
                 self.nack(loss);
             }

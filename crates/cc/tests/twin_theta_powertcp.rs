@@ -2,14 +2,17 @@
 
 mod bottleneck;
 mod floats;
+mod tracked;
 
-use bottleneck::{Twin, agree, every_option_matters, script, seconds};
+use bottleneck::{Twin, check_twin, every_option_matters, longer, path, script, seconds};
 use floats::real;
+use incast_cc::limits::Update;
 use incast_cc::params::{Presets, Value};
 use incast_cc::powertcp::Pacing;
-use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams, Update};
-use incast_cc::{Ack, Fixed, IntStack, Path};
+use incast_cc::theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpParams};
+use incast_cc::{Ack, CongestionControl, Fixed, IntStack, Path};
 use incast_units::{Rate, Time};
+use tracked::Tracked;
 
 /// PowerTCP, NSDI'22, Algorithm 2 with windows in bytes; numbers are lines.
 struct ThetaTwin {
@@ -18,6 +21,7 @@ struct ThetaTwin {
     host_bw: f64,
     bdp: f64,
     tau: f64,
+    rtt: Tracked,
     /// prevRTT and the t_c of it.
     prev: Option<(f64, f64)>,
     smooth: f64,
@@ -37,6 +41,7 @@ impl ThetaTwin {
             host_bw,
             bdp,
             tau,
+            rtt: Tracked::new(path.base_rtt),
             prev: None,
             smooth: 1.0,
             cwnd: bdp,
@@ -50,7 +55,12 @@ impl Twin for ThetaTwin {
     fn ack(&mut self, ack: &Ack, _int: &IntStack) {
         let (rtt, tc) = (seconds(ack.rtt()), seconds(ack.now));
         if self.p.track_base_rtt {
-            self.tau = self.tau.min(rtt);
+            // Windows are of BDPs of the τ in use.
+            self.rtt.see(ack.now, ack.rtt());
+            self.tau = seconds(self.rtt.get());
+            let change = (self.host_bw * self.tau + 1e-6).floor() / self.bdp;
+            self.bdp *= change;
+            (self.cwnd, self.cwnd_old) = (self.cwnd * change, self.cwnd_old * change);
         }
         let Some((prev_rtt, prev_tc)) = self.prev else {
             self.prev = Some((rtt, tc));
@@ -93,9 +103,13 @@ impl Twin for ThetaTwin {
 #[test]
 fn agrees_with_its_twin() {
     for preset in ThetaPowerTcpParams::PRESETS {
+        let (name, params) = (preset.name, (preset.params)());
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
-            let outcome = agree::<ThetaPowerTcp, _>(preset.name, (preset.params)(), &script, ThetaTwin::new);
+            let path = path(ThetaPowerTcp::overhead(&params).data);
+            let path = if params.track_base_rtt { longer(path) } else { path };
+            let twin = || ThetaTwin::new(params, path);
+            let (outcome, _) = check_twin::<ThetaPowerTcp, _>(name, params, path, &script, twin);
             assert!(outcome.acks > 30_000, "only {} acknowledgements", outcome.acks);
         }
     }
@@ -103,7 +117,7 @@ fn agrees_with_its_twin() {
 
 #[test]
 fn every_option_changes_something() {
-    let paper = ThetaPowerTcpParams::default();
+    let paper = ThetaPowerTcpParams::preset("paper").expect("a preset");
     let high = ThetaPowerTcpParams { floor: Fixed::ratio(1, 5), ..paper };
     let artifact = ThetaPowerTcpParams::preset("artifact").expect("a preset");
     let cases = [

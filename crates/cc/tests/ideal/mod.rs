@@ -1,14 +1,23 @@
 //! A network in which nothing is wrong: one flow alone on its path.
+#![allow(dead_code, reason = "each user takes its part")]
 
 use std::collections::VecDeque;
 
 use incast_cc::params::Value;
-use incast_cc::{Ack, AnyParams, CongestionControl, IntHop, IntStack, Path, Sent, Setup, Signals};
+use incast_cc::{Ack, Allowance, AnyParams, CongestionControl, IntHop, IntStack, Path, Sent, Setup, Signals};
 use incast_units::{Bytes, Rate, Time};
 
+/// Packets that travel together.
+struct Packets {
+    sent: Time,
+    together: u64,
+    /// Bytes in flight with them.
+    inflight: Bytes,
+    tag: u32,
+}
+
 /// Whether window and rate allow at least half of what the path carries.
-pub(crate) fn is_back<C: CongestionControl>(flow: &C, setup: &Setup<C::Params>) -> bool {
-    let (allowance, path) = (flow.allowance(setup), &setup.path);
+pub(crate) fn is_back(allowance: Allowance, path: &Path) -> bool {
     let half = |x: u64| x.div_ceil(2);
     allowance.rate.bps() >= half(path.line_rate.bps()) && allowance.window.get() >= half(path.bdp().get())
 }
@@ -82,30 +91,36 @@ pub(crate) fn value(params: &AnyParams, name: &str) -> Option<Value> {
     found
 }
 
-/// Runs the flow alone on its path from `now` and position `sequence` on until it is back, and says
-/// how many packets that took, or more than the bound.
+/// Runs the flow alone on its path from `start` and position `sequence` on until it is done by its allowance, the packets
+/// (or timers) and the time, and returns these two.
 ///
-/// It sends as its allowance says. Every packet is acknowledged a base RTT later, unmarked; at a large window
+/// It sends as its allowance says, also between two packets: a new rate counts from the last one on. Every packet is acknowledged a base RTT later, unmarked; at a large window
 /// several packets travel and are acknowledged together. Its telemetry is from one port at the line's rate
 /// that this flow alone uses.
-pub(crate) fn recover<C: CongestionControl>(
+pub(crate) fn calm<C: CongestionControl>(
     flow: &mut C,
     setup: &Setup<C::Params>,
-    bound: u64,
-    mut now: Time,
+    start: Time,
     mut sequence: u64,
-) -> u64 {
+    done: impl Fn(Allowance, u64, Time) -> bool,
+) -> (u64, Time) {
     let path = &setup.path;
     let stamps = C::signals(&setup.params).contains(Signals::INT);
-    // Packets under way: when sent, how many, and the bytes in flight with them.
-    let mut under_way: VecDeque<(Time, u64, Bytes)> = VecDeque::new();
-    let (mut inflight, mut free_at, mut next) = (Bytes::ZERO, now, sequence);
+    let tags = C::signals(&setup.params).contains(Signals::PACKET_TAG);
+    // Packets under way.
+    let mut under_way: VecDeque<Packets> = VecDeque::new();
+    let (mut now, mut inflight, mut next) = (start, Bytes::ZERO, sequence);
+    let mut last: Option<(Time, Bytes)> = None;
     let (mut packets, mut transmitted, mut timers) = (0, Bytes::ZERO, 0);
-    while !is_back(flow, setup) {
+    loop {
         let allowance = flow.allowance(setup);
+        if done(allowance, packets.max(timers), now - start) {
+            return (packets.max(timers), now - start);
+        }
         let open = inflight == Bytes::ZERO || inflight < allowance.window;
+        let free_at = last.map_or(start, |(sent, bytes)| sent + allowance.rate.time_for(bytes));
         let send = if open { free_at.max(now) } else { Time::NEVER };
-        let arrival = under_way.front().map_or(Time::NEVER, |p| p.0 + path.base_rtt);
+        let arrival = under_way.front().map_or(Time::NEVER, |p| p.sent + path.base_rtt);
         let timer = flow.deadline();
         if timer <= send.min(arrival) {
             timers += 1;
@@ -118,15 +133,16 @@ pub(crate) fn recover<C: CongestionControl>(
             let bytes = path.packet.times(together);
             inflight += bytes;
             next += path.payload.times(together).get();
-            free_at = now + allowance.rate.time_for(bytes);
-            under_way.push_back((now, together, inflight));
+            last = Some((now, bytes));
+            let tag = if tags { flow.tag(setup) } else { 0 };
+            under_way.push_back(Packets { sent: now, together, inflight, tag });
             flow.on_sent(setup, &Sent { now, bytes, inflight });
-        } else if let Some((sent, together, inflight_then)) = under_way.pop_front() {
+        } else if let Some(of) = under_way.pop_front() {
             now = arrival;
-            let bytes = path.packet.times(together);
+            let bytes = path.packet.times(of.together);
             inflight -= bytes;
-            sequence += path.payload.times(together).get();
-            let received = sent + path.base_owd;
+            sequence += path.payload.times(of.together).get();
+            let received = of.sent + path.base_owd;
             let hop = IntHop { at: received, queue: Bytes::ZERO, transmitted, rate: path.line_rate };
             transmitted += bytes;
             let mut int = IntStack::EMPTY;
@@ -136,23 +152,20 @@ pub(crate) fn recover<C: CongestionControl>(
             }
             let ack = Ack {
                 now,
-                sent,
+                sent: of.sent,
                 received,
                 acked: bytes,
                 sequence,
                 next_sequence: next,
-                inflight: inflight_then,
+                inflight: of.inflight,
                 inflight_now: inflight,
-                packets: together as u32,
+                packets: of.together as u32,
                 receiver_flows: 1,
+                tag: of.tag,
                 ..Ack::BLANK
             };
             flow.on_ack(setup, &ack, &int);
-            packets += together;
-        }
-        if packets.max(timers) > bound {
-            return bound + 1;
+            packets += of.together;
         }
     }
-    packets.max(timers)
 }
