@@ -20,22 +20,54 @@ ENDS = tuple(4_000_000 + 750 * end for end in range(16))
 """Of the short flows in nanoseconds, over a base RTT."""
 RATES = (25, 50, 100, 200)
 FLOWS = (1, 3, 7, 15, 31, 63)
-STEPS = {"dcqcn": ("rate", "55us", "50us"), "timely": ("rate", "", ""), "oscar": ("rate", "", "")}
+STEPS = {
+    "dcqcn": ("rate", "55us", "50us"),
+    "timely": ("rate", "", ""),
+    "oscar": ("rate", "", ""),
+    "ndp": ("arrived", "", ""),
+    "homa": ("arrived", "", ""),
+}
 """What shows the state of an algorithm, and its own period up and down, where it is not a round trip."""
+PAYLOAD = 1000
+"""Of a packet, in bytes."""
 
 
 def _algorithm(run: str) -> str:
     return run.partition("/")[0].partition(":")[0]
 
 
+def _credits(run: str) -> bool:
+    """Whether a receiver decides what is sent, so that a sender has neither window nor rate."""
+    return STEPS.get(_algorithm(run), ("window",))[0] == "arrived"
+
+
 def _series(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
-    """Times in ps, window or rate as a share of the whole, and round-trip times in ps."""
+    """Times in ps, window or rate as a share of the whole, and the times of a step in ps.
+
+    Of a receiver-driven transport: the payload acknowledged in the last base RTT, over what the link takes in
+    it; a step is a base RTT.
+    """
     view = results.view(run)
-    what = STEPS.get(_algorithm(run), ("window",))[0]
-    time, values = view.allowance("long", what)
-    rtt = view.result.flow("long").filled().rtt_ps.astype(float)
     base = float(view.base_rtt_ps("long"))
+    if _credits(run):
+        ticks, acked = view.acked("long")
+        time = ticks.astype(float)
+        arrived = acked - np.interp(time - base, time, acked, left=0.0)
+        return time, arrived * 8e12 / (base * view.line_bps("long")), np.full(len(time), base)
+    time, values = view.allowance("long", STEPS.get(_algorithm(run), ("window",))[0])
+    rtt = view.result.flow("long").filled().rtt_ps.astype(float)
     return time.astype(float), values, np.nan_to_num(rtt, nan=base)
+
+
+def _grain(results: Results, run: str) -> float:
+    """What a change must exceed besides its threshold: one packet, where packets are counted."""
+    view = results.view(run)
+    return PAYLOAD * 8e12 / (view.base_rtt_ps("long") * view.line_bps("long")) if _credits(run) else 0.0
+
+
+def _end(results: Results, run: str) -> int:
+    """The end of the burst in ps: of short flows that have a size, the arrival of the last byte of all."""
+    return results.view(run).instant("end(short)") if _credits(run) else picoseconds(END)
 
 
 def _count(algorithm: str, time: Floats, rtt: Floats, first: int, last: int, down: bool) -> float:
@@ -48,15 +80,15 @@ def _count(algorithm: str, time: Floats, rtt: Floats, first: int, last: int, dow
     return 2 * trips if algorithm == "oscar" and not down else trips
 
 
-def up(results: Results, run: str, end: str = END) -> float:
+def up(results: Results, run: str, end: str = "") -> float:
     """Steps from the first increase after the burst until 95 % of the value at the run's end; one at least.
 
-    An increase is one by more than 1 % of the whole.
+    An increase is one by more than 1 % of the whole, and where packets are counted by one packet more.
     """
     time, values, rtt = _series(results, run)
-    after = np.flatnonzero(time >= picoseconds(end))
+    after = np.flatnonzero(time >= (picoseconds(end) if end else _end(results, run)))
     start, goal = values[after[0]], 0.95 * values[-1]
-    moved = after[values[after] > start + 0.01]
+    moved = after[values[after] > start + 0.01 + _grain(results, run)]
     there = after[values[after] >= goal]
     if not len(there) or not len(moved):
         return math.inf
@@ -65,13 +97,17 @@ def up(results: Results, run: str, end: str = END) -> float:
 
 
 def down(results: Results, run: str) -> float:
-    """Steps from the first decrease in the burst until 125 % of its last millisecond's mean; one at least."""
+    """Steps from the first decrease in the burst until 125 % of its last millisecond's mean; one at least.
+
+    A decrease is one by more than 2 % of the value before, and where packets are counted by one packet more.
+    """
     time, values, rtt = _series(results, run)
-    burst = (time >= picoseconds(BEGIN)) & (time < picoseconds(END))
-    goal = 1.25 * float(values[burst & (time >= picoseconds("3ms"))].mean())
+    end = _end(results, run)
+    burst = (time >= picoseconds(BEGIN)) & (time < end)
+    goal = 1.25 * float(values[burst & (time >= end - picoseconds("1ms"))].mean())
     places = np.flatnonzero(burst)
     start = values[places[0]]
-    moved = places[values[places] < 0.98 * start]
+    moved = places[values[places] < 0.98 * start - _grain(results, run)]
     there = places[values[places] <= goal]
     if not len(moved) or not len(there):
         return math.inf
