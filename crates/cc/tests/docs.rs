@@ -298,6 +298,10 @@ fn every_link_leads_somewhere() {
                 let page = std::fs::read_to_string(&path).unwrap();
                 let headings = page.lines().filter(|l| l.starts_with('#'));
                 let mut slugs = headings.map(|l| {
+                    // A heading may name its own: `## Title { #name }`.
+                    if let Some((_, name)) = l.split_once("{ #") {
+                        return name.trim_end_matches(" }").to_owned();
+                    }
                     let heading = l.trim_start_matches('#').trim().to_lowercase();
                     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
                     kept.collect::<String>().replace(' ', "-")
