@@ -34,9 +34,6 @@ elif [ "${1:-}" = --own ]; then
     shift 5
 fi
 to=${1:-$root/python/incast/real/kernel/objects}
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}/bpf"
-export CARGO_TARGET_DIR
-work="$CARGO_TARGET_DIR/objects"
 
 fail() {
     printf 'bpf: %s\n' "$*" >&2
@@ -45,6 +42,7 @@ fail() {
 
 missing() { fail "missing: $1"; }
 . "$here/compile.sh"
+work="$CARGO_TARGET_DIR/objects"
 find_tools
 
 ! "$check" || exit 0

@@ -10,8 +10,6 @@ to=$1
 shift
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
-CARGO_TARGET_DIR="$to/target"
-export CARGO_TARGET_DIR
 
 missing() {
     printf 'missing: %s\n' "$*"
@@ -25,9 +23,7 @@ fail() {
 . "$root/bpf/compile.sh"
 find_tools
 [ -f /usr/include/bpf/libbpf.h ] || missing "the headers of libbpf (apt install libbpf-dev)"
-for tool in cc flock; do
-    command -v "$tool" >/dev/null || missing "$tool"
-done
+command -v cc >/dev/null || missing cc
 
 # One at a time.
 exec 9>"$to/lock"
