@@ -43,13 +43,12 @@ test-rust: rust $(VENV)/.nextest
 	else cargo test --workspace --quiet; \
 	fi
 
+# One call of cargo, so that both have the simulator with the same features: it is compiled once.
 .PHONY: test-release
-test-release: rust ## the same bits as a release build as with the checks of the tests; what takes long without it
+test-release: rust ## the same bits as a release build as with the checks of the tests
 	./tests/setup.sh c
 	./tests/setup.sh bpf || true
-	cargo test --release --quiet --package incast-replay
-	cargo test --release --quiet --package incast-sim --test determinism
-	cargo test --release --quiet --package incast-sim --test sqcc -- --ignored
+	cargo test --release --quiet --package incast-replay --test agree --package incast-sim --test determinism
 
 .PHONY: test-python
 test-python: $(VENV)/.testable $(VENV)/.dev kernel-objects
@@ -62,7 +61,8 @@ test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (
 	$(BIN)/python -m pytest tests/test_sweep_ray.py
 
 .PHONY: lint
-lint: lint-rust lint-python ## formatting, clippy, rustdoc, ruff, mypy: warnings are errors
+lint: ## formatting, clippy, rustdoc, ruff, mypy: warnings are errors
+	@$(MAKE) --no-print-directory --jobs 2 lint-rust lint-core lint-python
 
 .PHONY: lint-rust
 lint-rust: rust
@@ -71,6 +71,10 @@ lint-rust: rust
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	# The C interface as a part of something without the standard library.
 	cargo rustc --package incast-capi --no-default-features --lib --crate-type rlib --quiet
+
+# The algorithms for kernels. They are built in folders of their own, beside the rest.
+.PHONY: lint-core
+lint-core: rust
 	! [ -x crates/cc/bare/check.sh ] || crates/cc/bare/check.sh
 	! [ -x crates/cc/bpf/check.sh ] || crates/cc/bpf/check.sh
 
@@ -194,13 +198,15 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@touch $@
 
 # The core for the tests: the one in use if it is up to date, else one without full optimisation, of which the
-# Rust tests have compiled most, with checks of overflow.
+# Rust tests have compiled most, with checks of overflow. It has the examples of extensions, which have no names,
+# because the Rust tests have them: without, the simulator would be compiled once more.
 $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@if ! [ -e $(VENV)/.built ] || [ -n "$$(find $(RUST) pyproject.toml -newer $(VENV)/.built)" ]; then \
 	    echo "building incast for the tests"; \
 	    rm -f $(VENV)/.built; \
 	    $(PIP) install 'maturin>=1.9.4,<2'; \
-	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet --extras plot > /dev/null; \
+	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet --extras plot \
+	        --features incast-sim/examples > /dev/null; \
 	fi
 	@touch $@
 

@@ -1,5 +1,5 @@
-//! Every algorithm does the same in every form in which it is built. A build with optimisation replays a million calls
-//! of each (`make test-release`), one without a few thousand.
+//! Every algorithm does the same in every form in which it is built. A build with optimisation replays 250 thousand
+//! calls of each (`make test-release`), one without a few thousand; `make replay` a million.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,12 +16,13 @@ use incast_replay::targets::{self, Target};
 use incast_replay::trace::MEDIAN;
 use incast_replay::trace::{Call, Reader, Record};
 
-const CALLS: u64 = if cfg!(debug_assertions) { 10_000 } else { 1_000_000 };
+const CALLS: u64 = if cfg!(debug_assertions) { 10_000 } else { 250_000 };
 /// Random events that the traces are made of.
 const EVENTS: usize = if cfg!(debug_assertions) { 10_000 } else { 1 << 17 };
 
 fn folder(test: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay").join(test)
+    // Beside that of `incast-replay`: both have the same objects and the same module.
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("replay-{test}"))
 }
 
 /// The targets that there are; the others are named.

@@ -190,7 +190,6 @@ fn five_hundred_flows_keep_the_queue_of_figure_4() {
 }
 
 #[test]
-#[ignore = "8 s alone: `make test-release` runs it; docs/algorithms/sqcc.md has what it measured"]
 fn a_thousand_flows_keep_the_queue_of_figure_4() {
     as_in_figure_4(&queue(1000, "sqcc", &[], 3200), 130.0);
 }
