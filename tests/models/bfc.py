@@ -478,7 +478,7 @@ def played(case: BfcCase, order: list[int]) -> Run:
         flow = case.flows[flow_number]
         receiver = kind(hosts[flow.destination], flow, place)
         clock.at(flow.start, links.START, place, hosts[flow.source].start, flow, flow_number, receiver)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
+    clock.run(lambda: clock.finished < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     nodes: list[BfcHost | BfcSwitch] = [*hosts.values(), *switches.values()]
     return Run(

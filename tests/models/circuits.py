@@ -302,7 +302,7 @@ class Network:
 
     def run(self) -> list[Outcome]:
         """Runs until all flows are done."""
-        self.clock.run(lambda: sum(host.finished for host in self.hosts) < self.flows)
+        self.clock.run(lambda: self.clock.finished < self.flows)
         senders = sorted((s for host in self.hosts for s in host.senders), key=lambda s: s.number)
         return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 

@@ -149,9 +149,7 @@ class ClassesSwitch(Switch):
         assert self.watchdog is not None
         self.storms.add((port, queue))
         while self.watchdog.action == "drop" and self.queues[port][queue]:
-            ingress, packet = self.queues[port][queue].popleft()
-            self.held -= packet.size
-            self.left(ingress, packet)
+            self.left(*self.take(port, queue))
         self.serve(port)
 
     def end(self, port: int, queue: int, spell: int) -> None:
@@ -249,9 +247,8 @@ class ClassesSwitch(Switch):
         kept = {queue for queue in self.paused[port] if not (forwards and (port, queue) in self.storms)}
         ready = [[] if number in kept else self.sizes(q) for number, q in enumerate(queues)]
         if any(ready):
-            ingress, packet = queues[self.schedulers[port].choose(ready)].popleft()
+            ingress, packet = self.take(port, self.schedulers[port].choose(ready))
             wire.send(packet)
-            self.held -= packet.size
             self.left(ingress, packet)
 
 
@@ -267,7 +264,7 @@ def run(case: ClassesCase, order: list[int]) -> list[Outcome]:
         flow = case.flows[number]
         receiver = Receiver(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
+    clock.run(lambda: clock.finished < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 

@@ -8,10 +8,15 @@ from typing import Any
 
 
 class Clock:
-    """The events to come, by time, kind and entity. Nodes cannot disturb each other at one instant."""
+    """The events to come, by time, kind and entity. Nodes cannot disturb each other at one instant.
+
+    Attributes:
+        now: The time.
+        finished: Number of the flows that are done.
+    """
 
     def __init__(self) -> None:
-        self.now = 0
+        self.now = self.finished = 0
         self._heap: list[tuple[int, int, int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._count = 0
 

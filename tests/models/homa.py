@@ -398,7 +398,6 @@ class Host:
         self.control: deque[Packet] = deque()
         self.started: list[Outgoing] = []
         self.incoming: list[Incoming] = []
-        self.finished = 0
         self.rate, self.occupied = link.rate, 0
         self.counts = dict.fromkeys(COUNTED, 0)
         self.since_oldest = 0
@@ -436,7 +435,7 @@ class Host:
             message.watch()
         elif not message.done:
             message.done, message.finish = True, self.clock.now
-            self.finished += 1
+            self.clock.finished += 1
         self.serve()
 
     def grant(self) -> None:
@@ -535,7 +534,7 @@ def played(case: HomaCase, order: list[int]) -> Run:
         receiver.incoming.append(message.incoming)
         clock.at(flow.start, START, message.index, message.host.start, message)
         messages.append(message)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(messages))
+    clock.run(lambda: clock.finished < len(messages))
     counts = {name: sum(host.counts[name] for host in hosts.values()) for name in COUNTED}
     counts["drops"] = sum(switch.drops for switch in switches.values())
     counts["unfinished"] = sum(message.finish is None for message in messages)

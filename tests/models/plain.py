@@ -396,7 +396,6 @@ class Host:
         self.senders: list[Sender] = []
         self.free: list[int] = []
         self.places = 0
-        self.finished = 0
 
     def start(self, flow: Flow, number: int, receiver: Receiver) -> None:
         """A flow begins; it takes the place that became free last."""
@@ -490,7 +489,7 @@ class Host:
         if sender in self.ring:
             self.ring.remove(sender)
         sender.state, sender.finish = "done", self.clock.now
-        self.finished += 1
+        self.clock.finished += 1
         self.free.append(sender.place)
 
 
@@ -542,7 +541,7 @@ def played(case: Case, order: list[int]) -> list[Sender]:
         selective = case.transport.recovery == "selective"
         receiver = (SelectiveReceiver if selective else Receiver)(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
+    clock.run(lambda: clock.finished < len(case.flows))
     return sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
 
 

@@ -172,7 +172,7 @@ def run(case: DroppingCase | PausingCase, order: list[int]) -> list[Outcome]:
         flow = case.flows[number]
         receiver = Receiver(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
+    clock.run(lambda: clock.finished < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 

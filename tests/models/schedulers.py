@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Queues = Sequence[Sequence[int]]
-"""The sizes of the packets in each queue of a port, the first to leave first; at least one queue has some."""
+"""The sizes of the first two packets, or fewer, in each queue of a port; at least one queue has some."""
 
 
 class Scheduler(Protocol):

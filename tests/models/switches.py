@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import islice
 
 from models import spreading
 from models.cases import Case, Link, Shared
@@ -25,6 +26,7 @@ class Switch:
         self.salt = spreading.salt(number)
         self.wires: list[Wire] = []
         self.queues: list[list[deque[tuple[int, Packet]]]] = []
+        self.lengths: list[list[int]] = []
         self.schedulers: list[Scheduler] = []
         self.routes: dict[str, list[int]] = {}
         self.drops = 0
@@ -34,6 +36,7 @@ class Switch:
         """Joins a link to the next port."""
         self.wires.append(Wire(self.clock, link, self, len(self.wires)))
         self.queues.append([deque() for _ in self.case.quanta])
+        self.lengths.append([0 for _ in self.case.quanta])
         self.schedulers.append(scheduler(self.case.scheduler, self.case.quanta, self.case.strict))
         return self.wires[-1]
 
@@ -48,11 +51,11 @@ class Switch:
 
     def enqueue(self, port: int, out: int, packet: Packet) -> None:
         """Puts a packet that came through `port` into a queue of the port `out`, or drops it."""
-        lengths = [sum(self.sizes(queue)) for queue in self.queues[out]]
-        if not self.admit(port, lengths, packet):
+        if not self.admit(port, self.lengths[out], packet):
             self.drops += 1
             return
         self.held += packet.size
+        self.lengths[out][packet.queue] += packet.size
         self.queues[out][packet.queue].append((port, packet))
         self.serve(out)
 
@@ -69,15 +72,21 @@ class Switch:
         wire, queues = self.wires[port], self.queues[port]
         if any(queues) and not wire.busy and not wire.paused:
             chosen = self.schedulers[port].choose([self.sizes(queue) for queue in queues])
-            ingress, packet = queues[chosen].popleft()
+            ingress, packet = self.take(port, chosen)
             wire.send(packet)
-            self.held -= packet.size
             self.released(ingress, packet.size)
 
     @staticmethod
     def sizes(queue: deque[tuple[int, Packet]]) -> list[int]:
-        """The sizes of the packets of a queue."""
-        return [packet.size for _, packet in queue]
+        """The sizes of the first two packets of a queue, which a scheduler looks at."""
+        return [packet.size for _, packet in islice(queue, 2)]
+
+    def take(self, port: int, queue: int) -> tuple[int, Packet]:
+        """Takes the first packet from a queue: the port through which it came, and the packet."""
+        ingress, packet = self.queues[port][queue].popleft()
+        self.lengths[port][queue] -= packet.size
+        self.held -= packet.size
+        return ingress, packet
 
     def admit(self, ingress: int, lengths: list[int], packet: Packet) -> bool:
         """Whether a packet may stay: whether its port's limit holds it, or its queue's dynamic threshold.

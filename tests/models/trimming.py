@@ -298,7 +298,7 @@ def played(
         flow = case.flows[number]
         receiver = receiver_kind(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: sum(host.finished for host in hosts.values()) < len(case.flows))
+    clock.run(lambda: clock.finished < len(case.flows))
     senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
     outcomes = [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
     return Run(outcomes, sum((switch.totals for switch in switches.values()), Counter()))
