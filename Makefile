@@ -55,6 +55,10 @@ test-python: $(VENV)/.testable $(VENV)/.dev kernel-objects
 	./tests/setup.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
+.PHONY: models
+models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator against plain models (half an hour)
+	PYTHONPATH=tests $(BIN)/python -m models.agreement all 0 1000
+
 .PHONY: test-ray
 test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
 	$(PIP) install 'ray[client]>=2.9'

@@ -1,6 +1,6 @@
 """Holds the simulator against the plain models, case by case.
 
-By hand, over as many cases as one likes (ten thousand of a kind take a few minutes):
+By hand, over as many cases of a kind, or of `all`, as one likes (ten thousand of a kind take a few minutes):
 
     PYTHONPATH=tests python -m models.agreement "lossy star" 0 10000
 """
@@ -106,10 +106,15 @@ def report(kind: str, seed: int) -> str | None:
 
 
 def main(kind: str, first: str, last: str) -> int:
-    """Runs the cases of a kind from seed `first` up to `last`; names the seeds that differ."""
-    different = [seed for seed in range(int(first), int(last)) if report(kind, seed) is not None]
-    print(f"{kind}, seeds {first} to {int(last) - 1}: {len(different)} differ", different or "")
-    return 1 if different else 0
+    """Runs the cases of a kind, or of all, from seed `first` up to `last`; names the seeds that differ."""
+    worst = 0
+    for name in KINDS if kind == "all" else [kind]:
+        different = [seed for seed in range(int(first), int(last)) if report(name, seed) is not None]
+        print(
+            f"{name}, seeds {first} to {int(last) - 1}: {len(different)} differ", different or "", flush=True
+        )
+        worst |= bool(different)
+    return worst
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ CASES = {
     "two switches with PFC, tiny packets": 300,
     "lossless and lossy queues": 150,
     "PFC with a watchdog": 150,
-    "slow receivers with PFC": 200,
+    "slow receivers with PFC": 75,
     "slow receivers that drop": 150,
     "bfc star": 150,
     "bfc spines": 150,
@@ -29,7 +29,7 @@ CASES = {
     "ndp spines": 150,
     "samples over spines": 200,
 }
-"""Number of cases of a kind, where it is not a hundred."""
+"""Number of cases of a kind, where it is not a hundred. `make models` has a thousand of each."""
 
 
 @pytest.mark.parametrize(
