@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR
 target=bpfel-unknown-none
 # Functions of numbers, whose result is one, that the verifier looks at once, for any arguments, and not at each call.
 # They must be none of those that the compiler inlines for BPF.
-alone='div_wide mul_div opaque power shift_div'
+alone='div_wide mul_div opaque power shift_div stretched_bits'
 
 # find_tools: sets clang, bpftool and python.
 find_tools() {

@@ -105,6 +105,21 @@ fn opaque(number: u64) -> u64 {
     if cfg!(target_arch = "bpf") { core::hint::black_box(number) } else { number }
 }
 
+/// The product of two numbers. In the kernel the verifier looks at it once, for any numbers, as at [`opaque`].
+#[inline]
+pub(crate) fn stretched(value: Fixed, by: Fixed) -> Fixed {
+    let [value, by] = [value, by].map(|number| number.bits().cast_unsigned());
+    Fixed::from_bits(stretched_bits(value, by).cast_signed())
+}
+
+/// [`stretched`] of the bits of both numbers.
+#[cfg_attr(not(target_arch = "bpf"), inline)]
+#[cfg_attr(target_arch = "bpf", inline(never))]
+fn stretched_bits(value: u64, by: u64) -> u64 {
+    let [value, by] = [value, by].map(|bits| Fixed::from_bits(bits.cast_signed()));
+    (value * by).bits().cast_unsigned()
+}
+
 /// Returns the number of ports that two stacks have in common.
 #[inline]
 fn compared(before: &IntStack, now: &IntStack) -> u32 {
@@ -246,7 +261,7 @@ impl Ports {
         (queue, bytes): (Bytes, Bytes),
         &(least, stretch): &(Fixed, Fixed),
     ) -> Fixed {
-        self.share(port, bytes).max(least) * (Fixed::ONE + self.queue(port, queue) * stretch)
+        self.share(port, bytes).max(least) * (Fixed::ONE + stretched(self.queue(port, queue), stretch))
     }
 
     /// Whether [`Self::sum`] is below the limit for certain. For a port whose quantities are small.

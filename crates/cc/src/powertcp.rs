@@ -29,7 +29,7 @@ use crate::contract::{
 };
 use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
-use crate::ports::{Largest, Least, Port, Ports};
+use crate::ports::{Largest, Least, Port, Ports, stretched};
 use crate::tracked::TrackedRtt;
 use crate::{Divisor, Fixed};
 
@@ -364,7 +364,7 @@ impl PowerTcp {
         if power == Fixed::ZERO && params.idle_sample == IdleSample::Skipped {
             return true;
         }
-        let weight = derived.ports.round_trips(dt) * stretch;
+        let weight = stretched(derived.ports.round_trips(dt), stretch);
         let weight = if params.bounded_dt { weight.min(Fixed::ONE) } else { weight };
         self.power += weight * (power - self.power);
         true
