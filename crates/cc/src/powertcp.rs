@@ -343,20 +343,17 @@ impl PowerTcp {
         let Setup { params, derived, .. } = setup;
         let ports = &derived.ports;
         // With a smaller τ the same queue is more of the BDP, and the same time more of the base RTT.
-        let stretch = self.stretch(setup);
-        let factors = (params.arrival_floor, stretch);
+        let factors = (params.arrival_floor, self.stretch(setup));
         // λ·dt = (q̇ + µ)·dt: what left plus what the queue grew by, that is, what arrived. It cannot be
         // negative, so the sum is taken before the difference (lines 12 to 14).
         let arrived = |port: &Port<'_>| (port.sent + port.now.queue) - port.before.queue;
-        let least = Least::new(params.arrival_floor);
+        // Of no port is it known in advance that its power is small when τ is another than the path's base RTT.
+        let least = Least::new(if params.track_base_rtt { Fixed::whole(2) } else { params.arrival_floor });
         let strongest = ports.largest(
             &self.previous,
             int,
             self.strongest,
-            |port, limit| {
-                !params.track_base_rtt
-                    && Ports::product_is_below(port, (port.now.queue, arrived(port)), least, limit)
-            },
+            |port, limit| Ports::product_is_below(port, (port.now.queue, arrived(port)), least, limit),
             |port| ports.product(port, (port.now.queue, arrived(port)), &factors),
         );
         let Some(Largest { value: power, elapsed: dt, place }) = strongest else { return false };
@@ -364,10 +361,38 @@ impl PowerTcp {
         if power == Fixed::ZERO && params.idle_sample == IdleSample::Skipped {
             return true;
         }
-        let weight = stretched(derived.ports.round_trips(dt), stretch);
+        let weight = stretched(derived.ports.round_trips(dt), factors.1);
         let weight = if params.bounded_dt { weight.min(Fixed::ONE) } else { weight };
         self.power += weight * (power - self.power);
         true
+    }
+
+    /// UPDATEWINDOW of Algorithm 1, and UPDATEOLD. (In the kernel a function of its own, so that its stack frame is not
+    /// there together with that of [`Self::measure`].)
+    #[cfg_attr(target_arch = "bpf", inline(never))]
+    fn react(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack) {
+        let Setup { params, derived, .. } = setup;
+        let round_trip_over = ack.sequence > self.last_update;
+        if params.update == Update::Ack || round_trip_over {
+            let old = match params.old_window {
+                // A packet of which no record is left brings no tag.
+                OldWindow::PerPacket if ack.tag != 0 => {
+                    Fixed::from_bits((u64::from(ack.tag) << derived.untagged).cast_signed())
+                }
+                OldWindow::PerPacket | OldWindow::PerRtt => self.old,
+            };
+            let kept = match params.last_term {
+                LastTerm::Current => self.window,
+                LastTerm::Old => old,
+            };
+            let window = params.gamma * (old / derived.target.divide(self.power) + derived.beta)
+                + (Fixed::ONE - params.gamma) * kept;
+            self.window = limited(window, derived.floor, params.window_cap);
+        }
+        if round_trip_over {
+            self.old = self.window;
+            self.last_update = ack.next_sequence;
+        }
     }
 }
 
@@ -400,7 +425,7 @@ impl CongestionControl for PowerTcp {
     }
 
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
-        let Setup { params, path, derived, .. } = setup;
+        let Setup { params, path, .. } = setup;
         if params.track_base_rtt {
             self.base_rtt.see(path, ack.now, ack.rtt());
         }
@@ -415,27 +440,7 @@ impl CongestionControl for PowerTcp {
         if first || !measured {
             return;
         }
-        let round_trip_over = ack.sequence > self.last_update;
-        if params.update == Update::Ack || round_trip_over {
-            let old = match params.old_window {
-                // A packet of which no record is left brings no tag.
-                OldWindow::PerPacket if ack.tag != 0 => {
-                    Fixed::from_bits((u64::from(ack.tag) << derived.untagged).cast_signed())
-                }
-                OldWindow::PerPacket | OldWindow::PerRtt => self.old,
-            };
-            let kept = match params.last_term {
-                LastTerm::Current => self.window,
-                LastTerm::Old => old,
-            };
-            let window = params.gamma * (old / derived.target.divide(self.power) + derived.beta)
-                + (Fixed::ONE - params.gamma) * kept;
-            self.window = limited(window, derived.floor, params.window_cap);
-        }
-        if round_trip_over {
-            self.old = self.window;
-            self.last_update = ack.next_sequence;
-        }
+        self.react(setup, ack);
     }
 
     /// The window in force, without its last bits.
