@@ -120,6 +120,8 @@ pub struct LawParams<F> {
     pub initial_cwnd: Fixed,
     /// Whether the base RTT follows the smallest RTT.
     pub track_base_rtt: bool,
+    /// Whether that smallest RTT is forgotten in time.
+    pub forget_base_rtt: bool,
     /// Whether it follows the delays of NACKs too.
     pub track_nacks: bool,
     /// Whether a hole that the receiver reports counts as a NACK.
@@ -154,6 +156,7 @@ impl<F> LawParams<F> {
             max_cwnd: Fixed::ratio(3, 2),
             initial_cwnd: Fixed::ratio(3, 2),
             track_base_rtt: true,
+            forget_base_rtt: true,
             track_nacks: true,
             hole_is_nack: false,
             filter,
@@ -436,8 +439,14 @@ macro_rules! parameters {
             param!(
                 Flag "track_base_rtt",
                 track_base_rtt,
-                "whether the flow's base RTT follows the smallest RTT of the last 12 to 24; else it is the transport's",
-                "uet-htsim: true, and never forgets it"
+                "whether the flow's base RTT follows the smallest RTT; else it is the transport's",
+                "uet-htsim: true"
+            ),
+            param!(
+                Flag "forget_base_rtt",
+                forget_base_rtt,
+                "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+                "ours; uet-htsim: false"
             ),
             param!(
                 Flag "track_nacks",
@@ -523,7 +532,7 @@ impl<F: Filter> Law<F> {
     fn follow(&mut self, setup: &Setup<LawParams<F>>, now: Time, rtt: Time) {
         if setup.params.track_base_rtt {
             let before = self.base_rtt.get();
-            self.base_rtt.see(&setup.path, now, rtt);
+            self.base_rtt.see(&setup.path, now, rtt, setup.params.forget_base_rtt);
             if self.base_rtt.get() != before {
                 self.base(setup);
             }

@@ -106,8 +106,10 @@ pub struct PowerTcpParams {
     pub last_term: LastTerm,
     /// Time at which the window moves.
     pub update: Update,
-    /// Whether τ is the smallest round-trip time of late when that is below the base RTT.
+    /// Whether τ is the smallest round-trip time when that is below the base RTT.
     pub track_base_rtt: bool,
+    /// Whether that smallest RTT is forgotten in time.
+    pub forget_base_rtt: bool,
     /// Spacing of packets.
     pub pacing: Pacing,
     /// Whether Δt counts at most τ in the average of the power.
@@ -146,6 +148,7 @@ presets! {
                 last_term: LastTerm::Current,
                 update: Update::Ack,
                 track_base_rtt: false,
+                forget_base_rtt: true,
                 pacing: Pacing::Window,
                 bounded_dt: true,
                 window_cap: Fixed::ONE,
@@ -283,8 +286,14 @@ impl Described for PowerTcpParams {
         param!(
             Flag "track_base_rtt",
             track_base_rtt,
-            "whether the smallest RTT of the last 12 to 24 base RTTs serves as base RTT when it is below the configured one",
+            "whether the smallest RTT serves as base RTT when it is below the configured one",
             "PowerTCP section 3.3 names it as an alternative"
+        ),
+        param!(
+            Flag "forget_base_rtt",
+            forget_base_rtt,
+            "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+            "ours"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"),
         param!(
@@ -427,7 +436,7 @@ impl CongestionControl for PowerTcp {
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {
         let Setup { params, path, .. } = setup;
         if params.track_base_rtt {
-            self.base_rtt.see(path, ack.now, ack.rtt());
+            self.base_rtt.see(path, ack.now, ack.rtt(), params.forget_base_rtt);
         }
         if int.count == 0 {
             return;

@@ -45,8 +45,10 @@ pub struct ThetaPowerTcpParams {
     pub update: Update,
     /// Whether a round trip ends beyond the position sent at the last update, not when it is reached.
     pub update_beyond: bool,
-    /// Whether τ is the smallest round-trip time of late when that is below the base RTT.
+    /// Whether τ is the smallest round-trip time when that is below the base RTT.
     pub track_base_rtt: bool,
+    /// Whether that smallest RTT is forgotten in time.
+    pub forget_base_rtt: bool,
     /// Spacing of packets.
     pub pacing: Pacing,
     /// Largest window, as a multiple of the base BDP.
@@ -85,6 +87,7 @@ presets! {
                 update: Update::Rtt,
                 update_beyond: false,
                 track_base_rtt: false,
+                forget_base_rtt: true,
                 pacing: Pacing::Window,
                 window_cap: Fixed::ONE,
                 floor: Fixed::ratio(1, 1000),
@@ -169,8 +172,14 @@ impl Described for ThetaPowerTcpParams {
         param!(
             Flag "track_base_rtt",
             track_base_rtt,
-            "whether the smallest RTT of the last 12 to 24 base RTTs serves as base RTT when it is below the configured one",
-            "PowerTCP section 3.3 names it as an alternative; its public artifact: true, and never forgets it"
+            "whether the smallest RTT serves as base RTT when it is below the configured one",
+            "PowerTCP section 3.3 names it as an alternative; its public artifact: true"
+        ),
+        param!(
+            Flag "forget_base_rtt",
+            forget_base_rtt,
+            "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+            "ours; PowerTCP's public artifact: false"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"),
         shared_param!(
@@ -268,7 +277,7 @@ impl CongestionControl for ThetaPowerTcp {
         let Setup { params, path, derived, .. } = setup;
         let rtt = ack.rtt();
         if params.track_base_rtt {
-            self.base_rtt.see(path, ack.now, rtt);
+            self.base_rtt.see(path, ack.now, rtt, params.forget_base_rtt);
         }
         if self.previous_at == Time::NEVER {
             (self.previous_rtt, self.previous_at) = (rtt, ack.now);

@@ -1,14 +1,14 @@
-//! A base RTT that an algorithm takes from its own measurements: the smallest round-trip time of late.
+//! A base RTT that an algorithm takes from its own measurements: the smallest round-trip time.
 //!
-//! A smallest time that is kept for ever would let one wrong sample decide the rest of a flow's life. Here it is
-//! forgotten after 12 to 24 base RTTs of the path, unless it is seen again, and it is never below an eighth of
-//! the path's base RTT, nor above it.
+//! A smallest time that is kept for ever lets one wrong sample decide the rest of a flow's life. So it can be forgotten
+//! after 12 to 24 base RTTs of the path, unless it is seen again. It is never below an eighth of the path's base
+//! RTT, nor above it.
 
 use incast_units::Time;
 
 use crate::contract::Path;
 
-/// Base RTTs of the path after which the smallest time becomes that of an earlier span.
+/// Base RTTs of the path after which a span ends.
 const SPAN: u64 = 12;
 /// The path's base RTT over the smallest one that is believed.
 const MOST: u64 = 8;
@@ -31,13 +31,14 @@ impl TrackedRtt {
         Self { least: path.base_rtt, earlier: path.base_rtt, since: now }
     }
 
-    /// Takes an RTT into account; zero, as a hold time as long as the RTT makes it, is none.
-    pub(crate) fn see(&mut self, path: &Path, now: Time, rtt: Time) {
+    /// Takes an RTT into account; zero, as a hold time as long as the RTT makes it, is none. Whoever does not `forget`
+    /// has one span.
+    pub(crate) fn see(&mut self, path: &Path, now: Time, rtt: Time, forget: bool) {
         if rtt == Time::ZERO {
             return;
         }
         let (base, elapsed) = (path.base_rtt, now - self.since);
-        if elapsed >= base.times(SPAN) {
+        if forget && elapsed >= base.times(SPAN) {
             self.earlier = if elapsed >= base.times(2 * SPAN) { base } else { self.least };
             (self.least, self.since) = (base, now);
         }
@@ -73,17 +74,26 @@ mod tests {
             // More than a span without a sample: the last one's smallest is too old.
             (288 + 2 * 144, 15, 12),
         ] {
-            rtt.see(&PATH, us(now), us(sample));
+            rtt.see(&PATH, us(now), us(sample), true);
             assert_eq!(rtt.get(), us(expected), "at {now} us");
+        }
+    }
+
+    #[test]
+    fn a_smallest_time_may_count_for_ever() {
+        let mut rtt = TrackedRtt::new(&PATH, Time::ZERO);
+        for (now, sample) in [(30, 6), (144, 9), (1000, 20), (5000, 15)] {
+            rtt.see(&PATH, us(now), us(sample), false);
+            assert_eq!(rtt.get(), us(6), "at {now} us");
         }
     }
 
     #[test]
     fn no_time_is_believed_that_is_below_an_eighth_of_the_base_rtt() {
         let mut rtt = TrackedRtt::new(&PATH, Time::ZERO);
-        rtt.see(&PATH, us(1), Time::ZERO);
+        rtt.see(&PATH, us(1), Time::ZERO, true);
         assert_eq!(rtt.get(), us(12));
-        rtt.see(&PATH, us(2), Time::from_ps(1));
+        rtt.see(&PATH, us(2), Time::from_ps(1), true);
         assert_eq!(rtt.get(), Time::from_ns(1500));
     }
 }

@@ -217,7 +217,7 @@ impl<F: Filter> Twin for NsccTwin<F> {
         self.received += bytes;
         self.ignored += bytes;
         if self.p.track_base_rtt {
-            self.rtt.see(ack.now, ack.rtt());
+            self.rtt.see(ack.now, ack.rtt(), self.p.forget_base_rtt);
             self.base_rtt_is(self.rtt.get());
         }
         let sample = ack.rtt().checked_sub(self.base).map(us);
@@ -256,7 +256,7 @@ impl<F: Filter> Twin for NsccTwin<F> {
             kind => {
                 let follow = self.p.track_base_rtt && self.p.track_nacks && kind == LossKind::Trim;
                 if follow {
-                    self.rtt.see(loss.now, loss.now - loss.sent);
+                    self.rtt.see(loss.now, loss.now - loss.sent, self.p.forget_base_rtt);
                     self.base_rtt_is(self.rtt.get());
                 }
                 self.nack(loss);
@@ -432,6 +432,7 @@ fn every_option_of_nscc_changes_something() {
         (given, "max_cwnd", share(1, 1)),
         (given, "initial_cwnd", share(1, 1)),
         (given, "track_base_rtt", Value::Flag(false)),
+        (given, "forget_base_rtt", Value::Flag(false)),
         (given, "track_nacks", Value::Flag(false)),
         (fixed, "hole_is_nack", Value::Flag(true)),
     ];
@@ -463,6 +464,7 @@ fn every_option_of_mnscc_changes_something() {
         ("max_cwnd", Value::Ratio(Fixed::ONE)),
         ("initial_cwnd", Value::Ratio(Fixed::ratio(1, 2))),
         ("track_base_rtt", Value::Flag(false)),
+        ("forget_base_rtt", Value::Flag(false)),
         ("track_nacks", Value::Flag(false)),
         ("hole_is_nack", Value::Flag(true)),
         ("history", Value::Count(2)),

@@ -85,7 +85,7 @@ impl Twin for PowerTcpTwin {
     fn ack(&mut self, ack: &Ack, int: &IntStack) {
         if self.p.track_base_rtt {
             // Windows are of BDPs of the τ in use.
-            self.rtt.see(ack.now, ack.rtt());
+            self.rtt.see(ack.now, ack.rtt(), self.p.forget_base_rtt);
             let tau = seconds(self.rtt.get());
             let change = tau / self.tau;
             (self.tau, self.cwnd, self.cwnd_old) = (tau, self.cwnd * change, self.cwnd_old * change);
@@ -144,6 +144,7 @@ fn variants() -> Vec<(&'static str, PowerTcpParams)> {
         ("old_window = per-packet", PowerTcpParams { old_window: OldWindow::PerPacket, ..paper }),
         ("update = rtt", PowerTcpParams { update: Update::Rtt, ..paper }),
         ("track_base_rtt = true", PowerTcpParams { track_base_rtt: true, ..paper }),
+        ("forget_base_rtt = false", PowerTcpParams { track_base_rtt: true, forget_base_rtt: false, ..paper }),
     ]);
     all
 }
@@ -184,6 +185,7 @@ fn settles_where_theorem_1_says() {
 fn every_option_changes_something() {
     let paper = named("paper");
     let high = PowerTcpParams { floor: Fixed::ratio(1, 5), ..paper };
+    let tracked = PowerTcpParams { track_base_rtt: true, ..paper };
     let cases = [
         (paper, "gamma", Value::Ratio(Fixed::ratio(1, 2))),
         (paper, "flows", Value::Ratio(Fixed::whole(10))),
@@ -194,6 +196,7 @@ fn every_option_changes_something() {
         (paper, "last_term", Value::Choice(1)),
         (paper, "update", Value::Choice(0)),
         (paper, "track_base_rtt", Value::Flag(true)),
+        (tracked, "forget_base_rtt", Value::Flag(false)),
         (paper, "pacing", Value::Choice(1)),
         (paper, "bounded_dt", Value::Flag(false)),
         (paper, "window_cap", Value::Ratio(Fixed::whole(2))),

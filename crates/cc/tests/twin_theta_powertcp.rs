@@ -56,7 +56,7 @@ impl Twin for ThetaTwin {
         let (rtt, tc) = (seconds(ack.rtt()), seconds(ack.now));
         if self.p.track_base_rtt {
             // Windows are of BDPs of the τ in use.
-            self.rtt.see(ack.now, ack.rtt());
+            self.rtt.see(ack.now, ack.rtt(), self.p.forget_base_rtt);
             self.tau = seconds(self.rtt.get());
             let change = (self.host_bw * self.tau + 1e-6).floor() / self.bdp;
             self.bdp *= change;
@@ -102,8 +102,10 @@ impl Twin for ThetaTwin {
 /// what its average ignores (2^-32 over its smallest weight, 87 ns of 12 us: 3e-8), and divides.
 #[test]
 fn agrees_with_its_twin() {
-    for preset in ThetaPowerTcpParams::PRESETS {
-        let (name, params) = (preset.name, (preset.params)());
+    let mut all: Vec<_> = ThetaPowerTcpParams::PRESETS.iter().map(|of| (of.name, (of.params)())).collect();
+    let artifact = ThetaPowerTcpParams::preset("artifact").expect("a preset");
+    all.push(("forget_base_rtt = false", ThetaPowerTcpParams { forget_base_rtt: false, ..artifact }));
+    for (name, params) in all {
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
             let path = path(ThetaPowerTcp::overhead(&params).data);
@@ -127,6 +129,7 @@ fn every_option_changes_something() {
         (paper, "gradient_floor", Value::Ratio(Fixed::ratio(1, 2))),
         (paper, "update", Value::Choice(1)),
         (artifact, "track_base_rtt", Value::Flag(false)),
+        (artifact, "forget_base_rtt", Value::Flag(false)),
         (paper, "pacing", Value::Choice(1)),
         (paper, "negative_power", Value::Flag(true)),
         (paper, "update_beyond", Value::Flag(true)),

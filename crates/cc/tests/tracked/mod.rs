@@ -1,4 +1,4 @@
-//! The smallest round-trip time of late, for twins: from a list of all spans.
+//! The smallest round-trip time, for twins: from a list of all spans.
 
 use incast_units::Time;
 
@@ -13,12 +13,12 @@ impl Tracked {
         Self { base, spans: vec![(Time::ZERO, base)] }
     }
 
-    pub(crate) fn see(&mut self, now: Time, rtt: Time) {
+    pub(crate) fn see(&mut self, now: Time, rtt: Time, forget: bool) {
         let start = self.spans.last().unwrap().0;
-        if now >= start + self.base.times(24) {
+        if forget && now >= start + self.base.times(24) {
             self.spans.push((start, self.base));
         }
-        if now >= start + self.base.times(12) {
+        if forget && now >= start + self.base.times(12) {
             self.spans.push((now, self.base));
         }
         if rtt > Time::ZERO {
