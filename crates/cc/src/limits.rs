@@ -1,5 +1,5 @@
-//! Limits that several algorithms share: the window beside a rate, the number of updates, the smallest share of the line, and
-//! TCP's ssthresh after a timeout.
+//! Limits that several algorithms share: the window beside a rate, the time of its moves, the smallest share of the
+//! line, and TCP's ssthresh after a timeout.
 
 use incast_units::{Bytes, Rate};
 

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 use storm::{Event, Flow, event, everyone};
 
 /// Algorithms whose own rule may take more than 100 round trips from the smallest window to the line: a packet or a
-/// thousandth of the BDP per round trip (DCTCP, New Reno, reTCP, the Swifts), 0.0054 of the BDP (θ-PowerTCP as printed), a
-/// hundredth of the line per batch of at least three packets (OSCAR, where the BDP is few packets), a step of a fixed
-/// rate (DCQCN, TIMELY and its descendants), a BDP whose acknowledgements are ignored first (SMaRTT).
+/// thousandth of the BDP per round trip (DCTCP, New Reno, reTCP, the Swifts), 0.0054 of the BDP (θ-PowerTCP as
+/// printed), a hundredth of the line per batch of at least three packets (OSCAR, where the BDP is few packets), a
+/// step of a fixed rate (DCQCN, TIMELY and its descendants), a BDP whose acknowledgements are ignored first
+/// (SMaRTT).
 const SLOW: &[&str] = &[
     "oscar",
     "theta-powertcp paper",

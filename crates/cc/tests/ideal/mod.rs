@@ -91,12 +91,12 @@ pub(crate) fn value(params: &AnyParams, name: &str) -> Option<Value> {
     found
 }
 
-/// Runs the flow alone on its path from `start` and position `sequence` on until it is done by its allowance, the packets
-/// (or timers) and the time, and returns these two.
+/// Runs the flow alone on its path from `start` and position `sequence` on until `done` of its allowance, the packets (or
+/// timers) and the time. Returns these two.
 ///
-/// It sends as its allowance says, also between two packets: a new rate counts from the last one on. Every packet is acknowledged a base RTT later, unmarked; at a large window
-/// several packets travel and are acknowledged together. Its telemetry is from one port at the line's rate
-/// that this flow alone uses.
+/// It sends as its allowance says, also between two packets: a new rate counts from the last one on. Every packet is
+/// acknowledged a base RTT later, unmarked; at a large window several packets travel and are acknowledged together.
+/// Its telemetry is from one port at the line's rate that this flow alone uses.
 pub(crate) fn calm<C: CongestionControl>(
     flow: &mut C,
     setup: &Setup<C::Params>,
