@@ -79,8 +79,8 @@ lint-rust: rust
 # The algorithms for kernels. They are built in folders of their own, beside the rest.
 .PHONY: lint-core
 lint-core: rust
-	! [ -x crates/cc/bare/check.sh ] || crates/cc/bare/check.sh
-	! [ -x crates/cc/bpf/check.sh ] || crates/cc/bpf/check.sh
+	! [ -x crates/cc/bare/check.sh ] || MAKEFLAGS= crates/cc/bare/check.sh
+	! [ -x crates/cc/bpf/check.sh ] || MAKEFLAGS= crates/cc/bpf/check.sh
 
 .PHONY: lint-python
 lint-python: $(VENV)/.dev
