@@ -376,8 +376,8 @@ impl PowerTcp {
         true
     }
 
-    /// UPDATEWINDOW of Algorithm 1, and UPDATEOLD. (In the kernel a function of its own, so that its stack frame is not
-    /// there together with that of [`Self::measure`].)
+    /// UPDATEWINDOW of Algorithm 1, and UPDATEOLD. (In the kernel a function of its own: its stack frame is gone before
+    /// the next call of [`Self::measure`].)
     #[cfg_attr(target_arch = "bpf", inline(never))]
     fn react(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack) {
         let Setup { params, derived, .. } = setup;
