@@ -124,6 +124,11 @@ pub struct PowerTcpParams {
 
 presets! {
     impl PowerTcpParams {
+        "scaled": "ours: as artifact, with a smallest rate of a thousandth of the line's",
+        fn scaled() -> Self {
+            Self { floor: Fixed::ratio(1, 1000), floor_rate: Rate::ZERO, ..Self::artifact() }
+        }
+
         "artifact": "the authors' public artifact: power/0.95, arrival rate at least half the port's",
         fn artifact() -> Self {
             Self {

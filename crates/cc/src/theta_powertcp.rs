@@ -61,6 +61,16 @@ pub struct ThetaPowerTcpParams {
 
 presets! {
     impl ThetaPowerTcpParams {
+        "scaled": "ours: as artifact, with a smallest rate of a thousandth of the line's, and a smallest RTT that is forgotten",
+        fn scaled() -> Self {
+            Self {
+                forget_base_rtt: true,
+                floor: Fixed::ratio(1, 1000),
+                floor_rate: Rate::ZERO,
+                ..Self::artifact()
+            }
+        }
+
         "artifact": "the authors' public artifact: gamma 0.7, power/1.05, gradient + 1 at least 0.5",
         fn artifact() -> Self {
             Self {
@@ -70,6 +80,7 @@ presets! {
                 update: Update::Ack,
                 update_beyond: true,
                 track_base_rtt: true,
+                forget_base_rtt: false,
                 floor: Fixed::ZERO,
                 floor_rate: Rate::from_mbps(100),
                 ..Self::paper()

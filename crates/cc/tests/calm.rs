@@ -112,6 +112,10 @@ fn all_come_back(path: Path, events: &[Event], bound: impl Fn(&str, &AnyParams) 
         if ideal::value(&params, "bounded_dt") == Some(Value::Flag(false)) {
             continue;
         }
+        // The letter of θ-PowerTCP's artifact: what a wrong sample says counts for ever.
+        if ideal::value(&params, "forget_base_rtt") == Some(Value::Flag(false)) {
+            continue;
+        }
         let most = bound(&name, &params);
         let undisturbed = params.visit(Undisturbed(path));
         let took = params.visit(Calm { name: &name, path, events, undisturbed, most: &most });

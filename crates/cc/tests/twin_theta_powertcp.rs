@@ -104,7 +104,7 @@ impl Twin for ThetaTwin {
 fn agrees_with_its_twin() {
     let mut all: Vec<_> = ThetaPowerTcpParams::PRESETS.iter().map(|of| (of.name, (of.params)())).collect();
     let artifact = ThetaPowerTcpParams::preset("artifact").expect("a preset");
-    all.push(("forget_base_rtt = false", ThetaPowerTcpParams { forget_base_rtt: false, ..artifact }));
+    all.push(("forget_base_rtt = true", ThetaPowerTcpParams { forget_base_rtt: true, ..artifact }));
     for (name, params) in all {
         for seed in 1..=3 {
             let script = script(seed, 12, Time::from_ms(4));
@@ -129,7 +129,7 @@ fn every_option_changes_something() {
         (paper, "gradient_floor", Value::Ratio(Fixed::ratio(1, 2))),
         (paper, "update", Value::Choice(1)),
         (artifact, "track_base_rtt", Value::Flag(false)),
-        (artifact, "forget_base_rtt", Value::Flag(false)),
+        (artifact, "forget_base_rtt", Value::Flag(true)),
         (paper, "pacing", Value::Choice(1)),
         (paper, "negative_power", Value::Flag(true)),
         (paper, "update_beyond", Value::Flag(true)),
