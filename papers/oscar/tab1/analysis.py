@@ -60,7 +60,7 @@ def _series(results: Results, run: str) -> tuple[Floats, Floats, Floats]:
 
 
 def _grain(results: Results, run: str) -> float:
-    """What a change must exceed besides its threshold: one packet, where packets are counted."""
+    """The margin beyond its threshold from which a change counts: one packet, where packets are counted."""
     view = results.view(run)
     return PAYLOAD * 8e12 / (view.base_rtt_ps("long") * view.line_bps("long")) if _credits(run) else 0.0
 
