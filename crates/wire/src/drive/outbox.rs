@@ -58,6 +58,8 @@ pub(super) struct Outbox {
     spare: Vec<Vec<u8>>,
     /// The last error that passes, since the other side was heard.
     last: Option<io::Error>,
+    /// Whether that error is kept: the exchange is over.
+    settled: bool,
 }
 
 impl Outbox {
@@ -106,7 +108,7 @@ impl Outbox {
                         tries = 0;
                         self.spare.push(self.packets.remove(0));
                     }
-                    self.last = Some(error);
+                    self.note(error);
                 }
                 Err(error) => return Err(error),
             }
@@ -116,12 +118,21 @@ impl Outbox {
 
     /// Notes an error that passes.
     pub(super) fn note(&mut self, error: io::Error) {
-        self.last = Some(error);
+        if !self.settled {
+            self.last = Some(error);
+        }
     }
 
     /// Forgets errors: the other side was heard.
     pub(super) fn forget(&mut self) {
-        self.last = None;
+        if !self.settled {
+            self.last = None;
+        }
+    }
+
+    /// Keeps the last error from now on: what happens after the end did not cause it. The other side may have left.
+    pub(super) const fn settle(&mut self) {
+        self.settled = true;
     }
 
     /// Returns the last error since the other side was heard.

@@ -118,6 +118,9 @@ pub(crate) fn send<S: Socket>(
         |sender: &Sender| Sending { state: sender.state(), length: job.length, elapsed: began.elapsed() };
     loop {
         outbox.fill(|packet| sender.poll_transmit(clock.now(), source, packet));
+        if sender.outcome().is_some() {
+            outbox.settle();
+        }
         match outbox.send(&mut socket, None) {
             Ok(true) => full = None,
             // For so long that it is like silence: the sender must see the time.

@@ -150,6 +150,23 @@ fn an_error_that_stays_is_named_after_a_while() {
 }
 
 #[test]
+fn an_error_after_the_end_did_not_cause_it() {
+    // The receiver leaves once it is told, and the packet that ends the exchange is sent again: nothing listens there.
+    let mut over = false;
+    let (done, _, _) = sent(Time::from_s(2), usize::MAX, |_, time, packet| {
+        let after = over;
+        over |= packet.is_some_and(|packet| packet[3] == END);
+        match packet {
+            _ if after => Some(libc::ECONNREFUSED),
+            Some(packet) if packet[3] != END && time.as_millis() > 10 => Some(libc::ENETDOWN),
+            _ => None,
+        }
+    });
+    let error = done.unwrap_err().to_string();
+    assert!(error.contains("; the last error: Network is down"), "{error}");
+}
+
+#[test]
 fn packets_that_do_not_fit_end_it_and_the_receiver_is_told() {
     let unfit = "packets of 1.538KB on the wire do not fit the path to 127.0.0.1:";
     // The interface is too small; or some way behind it, with a report of a router.
