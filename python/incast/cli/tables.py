@@ -115,8 +115,8 @@ def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
 
 _BURST_NOTES = (
     "Steady: mean queue over the last quarter of the burst, which lasts from the start of the last flow "
-    "until a base RTT before the first one is delivered. Settled: how long after that start the queue "
-    "comes within 10 % (or 10 KB) of it to stay. Peak and mean: of the whole run. Unused: what the link "
+    "until a base RTT before the first one is delivered. Settled: time from that start until the "
+    "queue stays within 10 % (or 10 KB) of it. Peak and mean: of the whole run. Unused: what the link "
     "could have carried after that start and did not, in time at full rate and as a share."
 )
 
