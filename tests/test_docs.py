@@ -36,6 +36,7 @@ NOT_RUN = {
     "docs/guide/one-behaviour.md": 3,
     "docs/guide/own-algorithm.md": 1,
     "docs/guide/presets.md": 1,
+    "docs/guide/recovery.md": 1,
     "docs/guide/reproduce.md": 2,
     "docs/guide/testbed.md": 1,
     "docs/guide/wire.md": 2,

@@ -48,6 +48,8 @@ pub struct PatchedTimelyParams {
     pub min_factor: Fixed,
     /// Smallest rate.
     pub floor_rate: Rate,
+    /// The part of it that is a share of the line rate.
+    pub floor: Fixed,
     /// The rate of a new flow, as a share of the line rate.
     pub start: Fixed,
     /// T_low, T_high, D_minRTT, δ and the segment by the path, each where it is 0.
@@ -69,6 +71,7 @@ presets! {
                 min_rtt: Time::ZERO,
                 delta: Rate::ZERO,
                 segment: Bytes::ZERO,
+                floor: Fixed::ratio(1, 1000),
                 scale: Scale { high: Fixed::ONE, ..Scale::OURS },
                 window: RateWindow::Rate,
                 ..Self::paper()
@@ -88,6 +91,7 @@ presets! {
                 segment: Bytes::new(16_000),
                 min_factor: Fixed::ratio(1, 2),
                 floor_rate: Rate::from_bps(100_000),
+                floor: Fixed::ZERO,
                 start: Fixed::ONE,
                 scale: Scale::OURS,
                 window: RateWindow::None,
@@ -131,7 +135,7 @@ derived! {
     let scale = params.scale;
     let own = scale.thresholds(path, [params.t_low, params.t_high]);
     let delta = scale.step(path, params.delta);
-    let floor = fine(params.floor_rate).min(line);
+    let floor = fine(params.floor_rate).saturating_add(params.floor.scale(line)).min(line);
     let start = params.start.scale(line).max(floor).min(line);
     {
         /// The line rate, the largest.
@@ -226,15 +230,23 @@ macro_rules! with_common_params {
                 $($own.)? floor_rate,
                 incast_units::Rate::from_bps(1),
                 incast_units::Rate::from_gbps(100),
-                "smallest rate",
+                "smallest rate, to which floor is added",
                 "chosen here: 100kbps, well below the share of one of 1000 flows at 10Gbps"
+            ),
+            $crate::params::param!(
+                Ratio "floor",
+                $($own.)? floor,
+                $crate::Fixed::ZERO,
+                $crate::Fixed::ONE,
+                "added to the smallest rate: a share of the line rate",
+                "chosen here: 0.001, the share of TIMELY; at less a flow waits long for the next sample"
             ),
             $crate::params::param!(
                 Ratio "start",
                 $($own.)? start,
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
-                "rate of a new flow as a share of the line rate, at least floor_rate",
+                "rate of a new flow as a share of the line rate, at least the smallest rate",
                 "ECN or Delay: 1 for the first flow of a sender; 1/N in its validation with N flows; SQCC does not say"
             ),
             $crate::scale::scale_param!(queue_low, $($own.)? scale.low),

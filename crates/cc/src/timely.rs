@@ -85,6 +85,7 @@ presets! {
                 t_low: Time::ZERO,
                 t_high: Time::ZERO,
                 min_rtt: Time::ZERO,
+                hai_below_low: true,
                 update: Update::RoundTrip,
                 window: RateWindow::Rate,
                 ..Self::paper()

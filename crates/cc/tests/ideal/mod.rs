@@ -128,7 +128,7 @@ pub(crate) fn calm<C: CongestionControl>(
             flow.on_timer(setup, now);
         } else if send <= arrival {
             now = send;
-            let window = allowance.window.min(path.bdp());
+            let window = allowance.window.min(allowance.rate.bytes_in(path.base_rtt));
             let together = (window.get() / path.packet.get() / 16).clamp(1, 32);
             let bytes = path.packet.times(together);
             inflight += bytes;
