@@ -594,6 +594,11 @@ mod tests {
         let params = PatchedTimelyParams { min_factor: Fixed::ZERO, ..params };
         let mut flow = after(&params, Rate::from_gbps(1), ns(250_000));
         assert_eq!(complete(&mut flow, &params, ns(260_000)), 0.1);
+        // A thousandth of the line is added to it.
+        let params = PatchedTimelyParams { floor: Fixed::ratio(1, 1000), ..params };
+        let mut flow = after(&params, Rate::from_gbps(1), ns(250_000));
+        let got = complete(&mut flow, &params, ns(260_000));
+        assert!((got - 10.1).abs() < 1e-5, "{got}");
         // The line is the largest: 9995 + 10 Mbps.
         step(20_000, 20_000, 9995, 10_000.0);
     }

@@ -26,7 +26,7 @@ const NETWORKS: [(u64, u64); 4] = [(25, 20), (100, 12), (400, 8), (800, 6)];
 /// Base RTTs within which every flow is back whose own rule permits it.
 const MOST: u64 = 100;
 
-/// Base RTTs after which an allowance is that of a flow without a disturbance: an additive increase of a thousandth of
+/// Base RTTs after which a flow without a disturbance has settled: an additive increase of a thousandth of
 /// the BDP has then reached the line twice.
 const SETTLED: u64 = 2_000;
 

@@ -29,6 +29,7 @@ struct Twin {
     delta: f64,
     segment: u64,
     line: f64,
+    floor: f64,
     rate: f64,
     prev_rtt: Option<f64>,
     rtt_diff: f64,
@@ -40,7 +41,8 @@ struct Twin {
 impl Twin {
     fn new(p: PatchedTimelyParams, sqcc: Option<SqccParams>, path: &Path) -> Self {
         let line = mbps(path.line_rate);
-        let rate = (real(p.start) * line).max(mbps(p.floor_rate)).min(line);
+        let floor = (mbps(p.floor_rate) + real(p.floor) * line).min(line);
+        let rate = (real(p.start) * line).max(floor).min(line);
         // In units of the path where there are such.
         let (rtt, [low, high, min_rtt, delta, segment]) = (
             us(path.base_rtt),
@@ -56,6 +58,7 @@ impl Twin {
             delta: or(mbps(p.delta), delta * line),
             segment: or(p.segment.get() as f64, (segment * line * rtt / 8.0).floor()) as u64,
             line,
+            floor,
             rate,
             prev_rtt: None,
             rtt_diff: 0.0,
@@ -122,7 +125,7 @@ impl Twin {
             }
             self.rate = delta * (1.0 - weight) + self.rate * factor;
         }
-        self.rate = self.rate.clamp(mbps(self.p.floor_rate), self.line);
+        self.rate = self.rate.clamp(self.floor, self.line);
     }
 }
 
@@ -305,6 +308,7 @@ fn every_option_changes_something() {
         ("segment", |p| p.common.segment = Bytes::new(64_000)),
         ("min_factor", |p| p.common.min_factor = Fixed::ratio(9, 10)),
         ("floor_rate", |p| p.common.floor_rate = Rate::from_gbps(2)),
+        ("floor", |p| p.common.floor = Fixed::ratio(1, 5)),
         ("start", |p| p.common.start = Fixed::ONE),
         ("stage", |p| p.stage = Stage::Delta),
         ("count", |p| p.count = Count::Estimate),
@@ -328,5 +332,5 @@ fn every_option_changes_something() {
         change(&mut params.common.scale);
         assert_ne!(rates(params), before, "{name}");
     }
-    assert_eq!(SqccParams::PARAMS.len(), 20, "does a new option change something?");
+    assert_eq!(SqccParams::PARAMS.len(), 21, "does a new option change something?");
 }

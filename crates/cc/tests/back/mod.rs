@@ -1,4 +1,4 @@
-//! How long a flow takes to be back after signals that were wrong: the undisturbed allowance, disturbances, and the
+//! Time until a flow is back after signals that were wrong: the undisturbed allowance, disturbances, and the
 //! time until nine tenths of that allowance are back to stay.
 
 pub(crate) mod own;

@@ -1,5 +1,5 @@
-//! How long the own rule of an algorithm takes from its least allowance to nine tenths of the line, where that may be more
-//! than 100 base RTTs: computed here in real numbers from the parameters, not measured.
+//! Base RTTs that the own rule of an algorithm takes from its least allowance to nine tenths of the line, where these may
+//! be more than 100: computed here in real numbers from the parameters, not measured.
 
 use incast_cc::params::Value;
 use incast_cc::{AnyParams, Path};
