@@ -20,7 +20,7 @@ use incast_units::Time;
 use proptest::prelude::*;
 use storm::{Event, Flow, event, everyone};
 
-/// Line rates in Gbps and base RTTs in us: those of the tables of presets.
+/// Line rates in Gbps and base RTTs in us, as in the tables of presets.
 const NETWORKS: [(u64, u64); 4] = [(25, 20), (100, 12), (400, 8), (800, 6)];
 
 /// Base RTTs within which every flow is back whose own rule permits it.
