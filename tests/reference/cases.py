@@ -192,7 +192,7 @@ def _nscc(flows: str, balancing: Sections) -> Sections:
             "rto": f"{15_000_000 + 6 * 295 * packet * 10}ps",
         },
         "balancing": balancing,
-        "cc": {"algorithm": "nscc", "preset": "trimming", "forget_base_rtt": False},
+        "cc": {"algorithm": "nscc", "preset": "trimming"},
         "traffic": [{"kind": "htsim-connections", "name": "flows", "file": str(DATA / flows)}],
     }
 

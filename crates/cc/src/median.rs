@@ -641,7 +641,7 @@ mod tests {
     fn nscc_with_four_delays_is_mnscc() {
         // Times are multiples of 64 ps, to which samples are rounded here and not there.
         let median = MedianParams { median: 4, share: Fixed::ratio(1, 2), ..MedianParams::OFF };
-        for preset in ["median", "uec"] {
+        for preset in ["scaled", "median", "uec"] {
             let (setup, mut flow) = filtered::<Nscc>(NsccParams::preset(preset).unwrap(), median, PATH);
             let plain = Setup::new(MnsccParams::preset(preset).unwrap(), PATH);
             let mut mnscc = Mnscc::new(&plain, us(50));

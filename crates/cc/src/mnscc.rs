@@ -89,6 +89,11 @@ pub type Mnscc = Law<Median>;
 
 presets! {
     impl MnsccParams {
+        "scaled" acknowledging UEC: "ours: as uec, with a smallest RTT that is forgotten",
+        fn scaled() -> Self {
+            Self { forget_base_rtt: true, ..Self::with_uec() }
+        }
+
         "median": "the median paper (arXiv 2509.07907): target 1us, fast increase below half of it, first window 1 BDP",
         fn paper() -> Self {
             Self::median(Median { history: MOST, median_average: false })

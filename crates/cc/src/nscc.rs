@@ -156,7 +156,7 @@ impl<F> LawParams<F> {
             max_cwnd: Fixed::ratio(3, 2),
             initial_cwnd: Fixed::ratio(3, 2),
             track_base_rtt: true,
-            forget_base_rtt: true,
+            forget_base_rtt: false,
             track_nacks: true,
             hole_is_nack: false,
             filter,
@@ -176,12 +176,17 @@ impl<F> LawParams<F> {
 
 presets! {
     impl NsccParams {
+        "scaled" acknowledging UEC: "ours: as uec, with a smallest RTT that is forgotten",
+        fn scaled() -> Self {
+            Self { forget_base_rtt: true, ..Self::without_trimming() }
+        }
+
         "uec" acknowledging UEC: "the UEC 1.0 defaults of uet-htsim, in a network without trimming",
         fn without_trimming() -> Self {
             Self::uec(Latest)
         }
 
-        "trimming" acknowledging UEC: "the same, in a network with trimming",
+        "trimming" acknowledging UEC: "the UEC 1.0 defaults of uet-htsim, in a network with trimming",
         fn trimming() -> Self {
             Self { target_share: Fixed::ratio(3, 4), ..Self::uec(Latest) }
         }

@@ -180,7 +180,7 @@ fn mnscc_does_not_collapse_where_nscc_does() {
         let paths = Paths { of: n, short: Time::from_us(10), long: Time::from_us(19), marks: true };
         let form = 60.0 / (1.0 + 0.9 / n as f64);
         for paced in [true, false] {
-            let mnscc = throughput::<Mnscc>(&MnsccParams::default(), path(40), paths, paced, 100_000);
+            let mnscc = throughput::<Mnscc>(&preset("median"), path(40), paths, paced, 100_000);
             let nscc = throughput::<Nscc>(&preset("median"), path(40), paths, paced, 100_000);
             println!("{n} paths, paced {paced}: MNSCC {mnscc:.3}, NSCC {nscc:.3}, formula {form:.3}");
             if n == 4 && !paced {
@@ -202,7 +202,7 @@ fn mnscc_does_not_collapse_where_nscc_does() {
 fn mnscc_collapses_with_one_slow_path_in_two() {
     let paths = |of| Paths { of, short: Time::from_us(10), long: Time::from_us(19), marks: true };
     let with = |history, of| {
-        let mut params = MnsccParams::default();
+        let mut params: MnsccParams = preset("median");
         params.filter.history = history;
         throughput::<Mnscc>(&params, path(40), paths(of), true, 100_000)
     };
@@ -221,7 +221,7 @@ fn without_marks_nothing_collapses() {
         let paths = Paths { of: n, short: Time::from_us(10), long: Time::from_us(19), marks: false };
         let form = 60.0 / (1.0 + 0.9 / n as f64);
         let nscc = throughput::<Nscc>(&preset("median"), path(40), paths, true, 100_000);
-        let mnscc = throughput::<Mnscc>(&MnsccParams::default(), path(40), paths, true, 100_000);
+        let mnscc = throughput::<Mnscc>(&preset("median"), path(40), paths, true, 100_000);
         for packets in [nscc, mnscc] {
             assert!((packets / form - 1.0).abs() < 0.02, "{n} paths: {packets}, not {form}");
         }
@@ -246,7 +246,7 @@ fn the_median_with_its_own_pacing_does_not_collapse_at_four_paths() {
     let form = 60.0 / (1.0 + 0.9 / 4.0);
     let bursts = through_median::<Nscc>(preset("median"), median, 40, paths);
     // Times are whole microseconds and not steps of 64 ps: base RTT and delays are, up to 64 ps.
-    let mnscc = throughput::<Mnscc>(&MnsccParams::default(), path(40), paths, false, 100_000);
+    let mnscc = throughput::<Mnscc>(&preset("median"), path(40), paths, false, 100_000);
     assert!((bursts / mnscc - 1.0).abs() < 1e-3 && bursts < form / 4.0, "{bursts} {mnscc}");
     let paced = MedianParams { pacing: Fixed::ONE, ..median };
     let packets = through_median::<Nscc>(preset("median"), paced, 40, paths);

@@ -354,10 +354,12 @@ mod tests {
         for (lines, expected) in [
             (format!("cc = \"nscc\"\n{selective}"), uec),
             (format!("cc = \"nscc:trimming\"\n{reps}"), uec),
+            (format!("cc = \"nscc:uec\"\n{reps}"), uec),
+            (format!("cc = \"mnscc\"\n{reps}"), uec),
             (format!("cc = \"mnscc:uec\"\n{reps}"), uec),
             // The median paper says nothing of it; go-back-N keeps no packets out of order.
             (format!("cc = \"nscc:median\"\n{reps}"), each),
-            (format!("cc = \"mnscc\"\n{reps}"), each),
+            (format!("cc = \"mnscc:median\"\n{reps}"), each),
             (format!("cc = \"swift\"\n{reps}"), each),
             ("cc = \"nscc\"\n".to_owned(), each),
             // What is written stays, and nothing is added to it.
