@@ -120,11 +120,12 @@ pub(crate) fn rule(params: &AnyParams, path: &Path) -> Option<Rule> {
         // The presets that track their base RTT are after the authors' artifact and divide the power by 1.05: their window
         // also grows in proportion. The others: γβ of the BDP per RTT at a power of 1. The average of the power may be 2³¹
         // and shrinks by a factor of e per RTT or, where a packet leaves less often than that, to nothing with a packet:
-        // two of them from the least window.
+        // two updates from the least window. With update_beyond every other packet of a flow with one in flight ends
+        // a round trip.
         "theta-powertcp" if of.get("track_base_rtt") == 0.0 => {
             let beta = of.get("gamma") / of.get("flows");
             (
-                BACK / beta + 31.0 * 2_f64.ln() + 2.0 / (0.001 * packets),
+                BACK / beta + 31.0 * 2_f64.ln() + 2.0 * (1.0 + of.get("update_beyond")) / (0.001 * packets),
                 format!("{beta:.4} of the BDP per RTT: 0.9/{beta:.4}"),
             )
         }
