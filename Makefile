@@ -59,6 +59,10 @@ test-python: $(VENV)/.testable $(VENV)/.dev kernel-objects
 models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator against plain models (half an hour)
 	PYTHONPATH=tests $(BIN)/python -m models.agreement all 0 1000
 
+.PHONY: ledger-mutants
+ledger-mutants: $(VENV)/.built ## which claims notice a constant that is a quarter larger, for each algorithm of the papers (hours)
+	PYTHONPATH=tests $(BIN)/python -m ledger_mutants
+
 .PHONY: test-ray
 test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
 	$(PIP) install 'ray[client]>=2.9'

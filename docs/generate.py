@@ -19,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
-from incast.ledger import Verdict, builds, figure, ids, record
+from incast.ledger import Verdict, builds, figure, find, ids, record
+from incast.ledger import headlines as headline_file
 from incast.ledger.site import PAPERS, SYMBOLS, page_name
 
 if sys.version_info >= (3, 11):
@@ -88,9 +89,30 @@ def learned(root: Path) -> str:
 
     link = r"\[\S (?P<figure>[a-z]+/[\w-]+)\]\((?P<page>reproduction/[\w-]+\.md)#(?P<claim>[\w.-]+)\)"
     text = re.sub(link, symbol, (root / "docs/learned.md").read_text())
-    before, begin, rest = text.partition("<!-- made: not reproduced -->")
-    _, end, after = rest.partition("<!-- end -->")
-    return f"{before}{begin}{not_reproduced(root, recorded)}{end}{after}"
+    for part, make in (("headlines", headlines), ("not reproduced", not_reproduced)):
+        before, begin, rest = text.partition(f"<!-- made: {part} -->")
+        _, end, after = rest.partition("<!-- end -->")
+        text = f"{before}{begin}{make(root, recorded)}{end}{after}"
+    return text
+
+
+def headlines(root: Path, recorded: record.Record) -> str:
+    """Lists the statements that readers of the papers remember, by paper, with the recorded verdicts."""
+    found = headline_file.read(root / "papers", find(root / "papers", ["all"]))
+    texts = []
+    for paper, title in PAPERS.items():
+        of_paper = [each for each in found if each.paper == paper]
+        counts = Counter(each.verdict(recorded) for each in of_paper)
+        items = [
+            f"- {SYMBOLS[verdict]} {cell(each.claim.says)} ({each.place}): "
+            f"[{SYMBOLS[verdict]} {each.figure.id}](reproduction/{page_name(each.figure.id)}#{each.claim.id})"
+            for verdict in Verdict
+            for each in of_paper
+            if each.verdict(recorded) is verdict
+        ]
+        told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+        texts += [f"### {title}: {len(of_paper)} statements", f"{told}.", "\n".join(items)]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
 def not_reproduced(root: Path, recorded: record.Record) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +15,10 @@ from blocks import block, claim, joined
 from helpers import Incast, Wrong, refusal, written_wrongly
 from incast.ledger import LedgerError, Verdict, find, judge, run_figure
 from incast.ledger.figure import Claim
-from incast.ledger.judge import Found, verdict_of
+from incast.ledger.found import Found
+from incast.ledger.judge import verdict_of
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.record import Change
-from incast.results.stats import Estimate
 
 POISSON = """\
 [topology]
@@ -53,6 +55,7 @@ CLAIMS = joined(
             "to": {"do": "analysis", "call": "finished", "run": "swift"},
         },
         reproduced="1 to 1",
+        equal=True,
     ),
     claim(
         "fixed",
@@ -120,6 +123,10 @@ def papers(tmp_path: Path) -> Path:
     return tmp_path / "papers"
 
 
+def over(values: Iterable[float]) -> Found:
+    return Found.over([Quantity(value) for value in values])
+
+
 def rule(reproduced: str, trend: str | None) -> Claim:
     both = Band.parse(reproduced), Band.parse(trend) if trend else None
     return Claim("c", "", "", "", {}, "", *both, "", "")
@@ -144,26 +151,27 @@ def rule(reproduced: str, trend: str | None) -> Claim:
     ],
 )
 def test_the_verdict_is_that_of_the_whole_interval(values: list[float], verdict: Verdict) -> None:
-    estimate = Estimate.of(values)
-    found = Found(Quantity(estimate.mean), estimate)
-    assert verdict_of(rule("7 to 13", "4 to 13"), found) is verdict
+    assert verdict_of(rule("7 to 13", "4 to 13"), over(values)) is verdict
 
 
 def test_bands_that_do_not_overlap_are_not_joined() -> None:
     def of(*values: float) -> Verdict:
-        estimate = Estimate.of(values)
-        return verdict_of(rule("7 to 13", "1 to 2"), Found(Quantity(estimate.mean), estimate))
+        return verdict_of(rule("7 to 13", "1 to 2"), over(values))
 
     assert of(1.5, 1.5, 1.5) is Verdict.TREND
     assert of(4, 4, 4) is Verdict.NOT_REPRODUCED
     assert of(1, 8, 8) is Verdict.UNDECIDED
 
 
-def test_infinite_values_of_every_seed_are_in_an_open_band() -> None:
-    estimate = Estimate.of([5.0, math.inf, 7.0])
-    assert (
-        verdict_of(rule("at least 4", None), Found(Quantity(estimate.mean), estimate)) is Verdict.REPRODUCED
-    )
+def test_infinite_values_are_no_evidence() -> None:
+    """An infinite value is undecided where a band would hold it; by earlier rules it was reproduced."""
+    found = over([5.0, math.inf, 7.0])
+    assert verdict_of(rule("at least 4", None), found) is Verdict.UNDECIDED
+    assert verdict_of(rule("at least 4", None), found, bounded=False) is Verdict.REPRODUCED
+    assert verdict_of(rule("at most 4", None), found) is Verdict.NOT_REPRODUCED
+    never = Found.once(Quantity(math.inf, "time"))
+    band = Claim("c", "", "", "", {}, "us", Band.parse("at most 4us"), None, "", "")
+    assert verdict_of(band, never) is Verdict.NOT_REPRODUCED
 
 
 def test_claims_are_measured_with_each_seed(papers: Path) -> None:
@@ -177,23 +185,22 @@ def test_claims_are_measured_with_each_seed(papers: Path) -> None:
     assert results["fixed"].fingerprint == prints[0]
     slower, same, fixed = judge(figure, results)
     assert slower.verdict is Verdict.REPRODUCED
-    assert slower.ours.estimate is not None
     slowdowns = [np.sort(r["swift"].flow_times().slowdown) for r in results.replicas()]
     each = [float(of_seed[(len(of_seed) - 1) // 2]) for of_seed in slowdowns]
-    assert len(slower.ours.estimate.values) == 3
+    assert slower.ours.seeds == 3
     assert slower.ours.value.value == pytest.approx(sum(each) / 3, rel=0.1)
     assert slower.ours.value.samples == sum(len(r["swift"].flow_times().slowdown) for r in results.replicas())
     assert "3 seeds; n = " in slower.ours.shown("x")
     assert [verdict for _, verdict in slower.earlier] == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED]
-    assert [found.estimate is None for found, _ in slower.earlier] == [False, True]
+    assert [found.seeds for found, _ in slower.earlier] == [3, 0]
     assert [rule.why for rule in slower.claim.earlier] == [
         "It was too strict.",
         "It measured another thing.",
     ]
     assert same.earlier == ()
-    assert same.ours.estimate is not None
+    assert same.ours.seeds == 3
     assert (same.ours.low, same.ours.high) == (1.0, 1.0)
-    assert fixed.ours.estimate is None
+    assert fixed.ours.seeds == 0
 
 
 def test_a_figure_can_be_analysis_only(papers: Path, incast: Incast) -> None:
@@ -270,13 +277,67 @@ def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
     assert list(recorded) == ["some/seeds"]
     assert recorded["some/seeds"]["wall_s"] >= 0
     assert recorded["some/seeds"]["hops"] > 0
-    assert recorded["some/seeds"]["claims"] == dict.fromkeys(("slower", "same", "fixed"), "reproduced")
-    assert incast(*words, "--check").returncode == 0
+    claims = recorded["some/seeds"]["claims"]
+    assert {name: entry["verdict"] for name, entry in claims.items()} == dict.fromkeys(
+        ("slower", "same", "fixed"), "reproduced"
+    )
+    assert claims["same"]["ours"] == "1.00000 (1.00000 to 1.00000, 3 seeds)"
+    done = incast(*words, "--check")
+    assert done.returncode == 0
+    assert "no verdict is worse than recorded, no value is outside" in done.stdout
+    # A rule that changes is refused, until the old one stands in the history with the reason.
     file = papers / "some" / "seeds" / "claims.toml"
-    file.write_text(CLAIMS.replace('reproduced = "1 to 1"', 'reproduced = "2 to 3"'))
+    file.write_text(CLAIMS.replace('reproduced = "1 to 1"\nequal = true', 'reproduced = "2 to 3"'))
+    refused = incast(*words, "--check")
+    assert refused.returncode == 2
+    assert "the rule is not the one in rules.lock" in refused.stderr
+    assert "claims.toml: claim 'same'" in refused.stderr
+    history = papers / "some" / "history.toml"
+    history.write_text(HISTORY + '[[seeds.same]]\nwhy = "It was too easy."\nreproduced = "1 to 1"\n')
     worse = incast(*words, "--check")
     assert worse.returncode == 1
     assert "worse than recorded: some/seeds same: reproduced -> not reproduced" in worse.stderr
+    assert incast(*words, "--record").returncode == 0
+    (line,) = [
+        line
+        for line in (papers / "rules.lock").read_text().splitlines()
+        if line.startswith("some/seeds same ")
+    ]
+    assert line.split()[2] == "reproduced"
+    assert len(line.split()) == 5
+
+
+def test_a_value_that_moves_fails_the_check(papers: Path, incast: Incast) -> None:
+    words = ("reproduce", "some/seeds", "--papers", papers, "--no-picture")
+    assert incast(*words, "--record").returncode == 0
+    file = papers / "verdicts.json"
+    value = json.loads(file.read_text())["some/seeds"]["claims"]["fixed"]["ours"]
+    number = float(value.partition("×")[0])
+    file.write_text(file.read_text().replace(value, value.replace(f"{number:.5f}", f"{number * 1.02:.5f}")))
+    moved = incast(*words, "--check")
+    assert moved.returncode == 1
+    assert "outside of the recorded interval: some/seeds fixed: reproduced (" in moved.stderr
+    assert "no verdict is worse than recorded, 1 value is outside" in moved.stdout
+
+
+def test_recorded_values_are_judged_by_rules_of_today(papers: Path, incast: Incast) -> None:
+    """A rule that changes needs no run."""
+    words = ("reproduce", "some/seeds", "--papers", papers, "--no-picture")
+    first = incast(*words, "--record", "--write", "page.md")
+    page = incast.folder / "page" / "some-seeds.md"
+    before = page.read_text()
+    shutil.rmtree(incast.folder / "incast-results")
+    again = incast(*words, "--recorded", "--write", "page.md")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == first.stdout.replace(f"recorded in {papers / 'verdicts.json'}\n", "")
+    assert page.read_text() == before
+    assert not (incast.folder / "incast-results").exists()
+    (papers / "some" / "history.toml").write_text(
+        HISTORY + '[[seeds.fixed]]\nwhy = "It was too easy."\nreproduced = "at least 1x"\n'
+    )
+    refused = incast(*words, "--recorded")
+    assert refused.returncode == 2
+    assert "claim 'fixed': verdicts.json does not have its values" in refused.stderr
     # What is better, or new, is not worse; what is gone is.
     assert not Change("f", "c", Verdict.TREND, Verdict.REPRODUCED).is_worse
     assert not Change("f", "c", None, Verdict.NOT_REPRODUCED).is_worse

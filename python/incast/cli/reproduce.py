@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from incast.runs import store
 
 if TYPE_CHECKING:
     from incast import ledger
+    from incast.ledger import record
     from incast.ledger.report import Page
 
 
@@ -48,9 +51,11 @@ def add(commands: Commands) -> None:
     flag_option(
         sub,
         "--check",
-        "exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers",
+        "exit with 1 if a verdict is worse than the one recorded in verdicts.json of the papers, or a value "
+        "lies outside of the interval that is recorded there",
     )
-    flag_option(sub, "--record", "record the verdicts and times there")
+    flag_option(sub, "--record", "record the verdicts, values and times there, and the rules in rules.lock")
+    flag_option(sub, "--recorded", "make no runs: judge the recorded values by the rules of today")
     path_option(
         sub,
         "--out",
@@ -91,6 +96,8 @@ def act(options: argparse.Namespace) -> int:
             figures = [figure for figure in figures if figure.quick]
             if not figures:
                 raise ledger.LedgerError("none of these figures is in the quick set")
+        if options.recorded and options.check:
+            raise ledger.LedgerError("--check compares new runs with what is recorded: leave out --recorded")
         return _reproduce(figures, papers, options)
     except ledger.LedgerError as error:
         print(f"incast: {error}", file=sys.stderr)
@@ -120,10 +127,11 @@ def _list(papers: Path, wanted: list[str]) -> str:
 
 def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Namespace) -> int:
     from incast import ledger
-    from incast.ledger import record, report, site
+    from incast.ledger import lock, record, report, site
 
+    lock.check(papers, figures)
     recorded = record.read(papers)
-    commit = site.commit_of(papers)
+    made = site.made_now(site.commit_of(papers))
     pages: list[Page] = []
     wrong: list[str] = []
     not_here: list[str] = []
@@ -142,9 +150,12 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
                 return
             beside = None if options.out else _picture_beside(figure, options)
             shown = beside if beside and beside.exists() else picture
-            pages.append(report.Page(figure, judgements, results.wall_s, results.hops, picture, shown))
+            show(report.Page(figure, judgements, results.wall_s, results.hops, picture, shown, made))
+
+        def show(page: Page) -> None:
+            pages.append(page)
             line.wipe()
-            print(("\n" if len(pages) > 1 else "") + report.text(pages[-1]), flush=True)
+            print(("\n" if len(pages) > 1 else "") + report.text(page), flush=True)
 
         def absent(figure: ledger.Figure, reason: str) -> None:
             not_here.append(figure.id)
@@ -152,8 +163,11 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
             print(f"\n{figure.id}: {figure.title}\n\n  not run here: {reason}", flush=True)
 
         try:
+            if options.recorded:
+                for page in _recorded(figures, recorded, options):
+                    show(page)
             ledger.run_figures(
-                figures,
+                [] if options.recorded else figures,
                 done,
                 folder=options.results,
                 executor=executor(options),
@@ -178,18 +192,25 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     pages.sort(key=lambda page: order.index(page.figure.id))
     if options.write:
         words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
+        words.append("--recorded" if options.recorded else "")
         command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
-        every_figure = ledger.find(papers, ["all"])
-        site.write(options.write, pages, every_figure, recorded, command, commit)
+        _write(papers, pages, recorded, options.write, command)
         print(f"written to {options.write}")
-    worse = [change for change in record.changes(recorded, pages) if change.is_worse]
+    wrong_now = [change for change in record.changes(recorded, pages) if change.is_worse or change.moved]
     if options.record:
-        record.write(papers, pages, ledger.ids(papers))
+        record.write(papers, pages, order)
+        lock.write(papers, pages, order)
         print(f"recorded in {papers / record.FILE}")
     if options.check:
-        for change in worse:
-            print(f"incast: worse than recorded: {change}", file=sys.stderr)
-        print("no verdict is worse than recorded" if not worse else f"{len(worse)} verdicts are worse")
+        for change in wrong_now:
+            what = "worse than recorded" if change.is_worse else "outside of the recorded interval"
+            print(f"incast: {what}: {change}", file=sys.stderr)
+        worse = sum(change.is_worse for change in wrong_now)
+        moved = len(wrong_now) - worse
+        print(
+            f"{worse or 'no'} verdict{' is' if worse <= 1 else 's are'} worse than recorded, "
+            f"{moved or 'no'} value{' is' if moved <= 1 else 's are'} outside of the recorded interval"
+        )
     if wrong:
         # Again, since what was said of each is far above the end of a long output.
         judged = {page.figure.id for page in pages}
@@ -197,7 +218,32 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         names = ", ".join(figure.id for figure in figures if figure.id not in judged)
         print(f"incast: not judged, for the errors above: {names}", file=sys.stderr)
         return 2
-    return 1 if options.check and worse else 0
+    return 1 if options.check and wrong_now else 0
+
+
+def _recorded(
+    figures: list[ledger.Figure], recorded: record.Record, options: argparse.Namespace
+) -> Iterator[Page]:
+    """Judges what is recorded of some figures, with the pictures that they have."""
+    from incast import ledger
+    from incast.ledger import record
+
+    for figure in figures:
+        if figure.id not in recorded:
+            raise ledger.LedgerError(f"{figure.id}: nothing is recorded of it")
+        page = record.page_of(figure, recorded[figure.id])
+        beside = _picture_beside(figure, options)
+        yield dataclasses.replace(page, shown=beside if beside and beside.exists() else None)
+
+
+def _write(papers: Path, pages: list[Page], recorded: record.Record, file: Path, command: str) -> None:
+    """Writes the overview and the pages of the figures."""
+    from incast import ledger
+    from incast.ledger import headlines, lock, site
+
+    figures = ledger.find(papers, ["all"])
+    every = site.Ledger(figures, recorded, lock.read(papers), headlines.read(papers, figures))
+    site.write(file, pages, every, command)
 
 
 def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Namespace) -> Path | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from incast import catalogue
-from incast.ledger.figure import Claim, Figure, RunSpec
+from incast.ledger.figure import Figure, RunSpec
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -73,36 +72,13 @@ def judged(figure: Figure) -> Judged:
     Args:
         figure: The figure.
     """
-    measured = {spec.name for claim in figure.claims for spec in _measured(claim, figure.runs)}
+    measured = {spec.name for claim in figure.claims for spec in figure.measured(claim)}
     claims: dict[Build, None] = {}
     others: dict[Build, None] = {}
     for spec in figure.runs:
         for build in builds(spec):
             (claims if spec.name in measured else others)[build] = None
     return Judged(figure.id, tuple(claims), tuple(build for build in others if build not in claims))
-
-
-def _measured(claim: Claim, runs: Sequence[RunSpec]) -> Iterable[RunSpec]:
-    """The runs that the measure of a claim names."""
-    texts = list(_texts(claim.measure))
-    named = [spec for spec in runs if any(_names(text, spec.name) for text in texts)]
-    return named or runs
-
-
-def _names(text: str, run: str) -> bool:
-    return text == run or ("*" in text and fnmatchcase(run, text))
-
-
-def _texts(measure: object) -> Iterator[str]:
-    """Every text in a measure, its parts included."""
-    if isinstance(measure, str):
-        yield measure
-    elif isinstance(measure, Mapping):
-        for value in measure.values():
-            yield from _texts(value)
-    elif isinstance(measure, list):
-        for value in measure:
-            yield from _texts(value)
 
 
 def builds(spec: RunSpec) -> list[Build]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from incast.errors import ScenarioError
-from incast.ledger.quantity import Band, unit_of
+from incast.ledger.quantity import Band, quantity, unit_of
+from incast.ledger.rule import SCALES, Bands, faults, printed, scale_of
 from incast.scenario import Scenario
 from incast.scenario.scenario import document
 
@@ -95,6 +97,7 @@ class Earlier:
         unit: Unit to show it in.
         reproduced: Its band for ``reproduced``.
         trend: Its band for ``trend``; None if there was none.
+        seeds: The number of seeds that it had, the first of those that the runs have now; 0 for all of these.
     """
 
     why: str
@@ -102,6 +105,7 @@ class Earlier:
     unit: str
     reproduced: Band
     trend: Band | None
+    seeds: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,10 @@ class Claim:
         reason: Why it is not reproduced; shown only when it is not.
         evidence: Conditions that support the reason.
         earlier: Rules that this one replaced, the oldest first.
+        value: The paper's number; None where the paper has words.
+        equal: Whether the paper says that there is no effect.
+        effect: The name of the scale on which an effect counts; empty for a value that is no comparison.
+        text_only: Whether it is about what a text says, and nothing is computed.
     """
 
     id: str
@@ -135,6 +143,15 @@ class Claim:
     reason: str
     evidence: tuple[Evidence, ...] = ()
     earlier: tuple[Earlier, ...] = ()
+    value: float | None = None
+    equal: bool = False
+    effect: str = ""
+    text_only: bool = False
+
+    @property
+    def bands(self) -> Bands:
+        """The parts at which the rules for all claims look."""
+        return Bands(self.reproduced, self.trend, SCALES.get(self.effect), self.value, self.equal)
 
 
 @dataclass(frozen=True)
@@ -185,6 +202,31 @@ class Figure:
     def paper(self) -> str:
         """The paper's name, like ``oscar``."""
         return self.id.partition("/")[0]
+
+    def measured(self, claim: Claim) -> Sequence[RunSpec]:
+        """The runs that the measure of a claim names.
+
+        A function of the figure's own (``analysis``) that names none may measure all of them.
+        """
+        texts = list(_texts(claim.measure))
+        named = [spec for spec in self.runs if any(_names(text, spec.name) for text in texts)]
+        return named or self.runs
+
+
+def _names(text: str, run: str) -> bool:
+    return text == run or ("*" in text and fnmatchcase(run, text))
+
+
+def _texts(measure: object) -> Iterator[str]:
+    """Every text in a measure, its parts included."""
+    if isinstance(measure, str):
+        yield measure
+    elif isinstance(measure, Mapping):
+        for value in measure.values():
+            yield from _texts(value)
+    elif isinstance(measure, list):
+        for value in measure:
+            yield from _texts(value)
 
 
 class _Reader:
@@ -280,7 +322,7 @@ def read(folder: Path, name: str) -> Figure:
         LedgerError: When something in it is wrong.
     """
     file = folder / FILE
-    document, history = _parse(file), _history(folder)
+    document, history = parse(file), _history(folder)
     top = _Reader(document, str(file))
     head = _Reader(top.table("figure"), f"{file}: [figure]")
     runs = [spec for i, table in enumerate(top.tables("runs")) for spec in _runs(table, i, file)]
@@ -324,7 +366,12 @@ def read(folder: Path, name: str) -> Figure:
     return figure
 
 
-def _parse(file: Path) -> dict[str, Any]:
+def parse(file: Path) -> dict[str, Any]:
+    """Reads a TOML file.
+
+    Raises:
+        LedgerError: When it cannot be read, or is no TOML.
+    """
     try:
         return document(file)
     except ScenarioError as error:
@@ -339,7 +386,7 @@ def _history(folder: Path) -> _Reader:
     A figure's claims take theirs; what is left is of no claim, and refused at the end.
     """
     file = folder.parent / HISTORY
-    document = _parse(file) if file.exists() else {}
+    document = parse(file) if file.exists() else {}
     unknown = [figure for figure in document if not (folder.parent / figure / FILE).is_file()]
     if unknown:
         raise LedgerError(f"{file}: there is no figure {', '.join(unknown)}")
@@ -446,11 +493,12 @@ def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
     name = reader.text("id")
     reader.where = f"{file}: claim {name!r}"
     unit, measure = reader.unit(), reader.table("measure")
+    paper = reader.text("paper")
     claim = Claim(
         id=name,
         says=reader.text("says"),
         place=reader.text("place"),
-        paper=reader.text("paper"),
+        paper=paper,
         measure=measure,
         unit=unit,
         reproduced=reader.must_band("reproduced", unit),
@@ -465,11 +513,42 @@ def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
             _earlier(entry, f"{history.where}.{name}: number {i + 1}", measure, unit)
             for i, entry in enumerate(history.tables(name))
         ),
+        value=_value(reader, paper, unit),
+        equal=reader.flag("equal"),
+        effect=_effect(reader, measure),
+        text_only=reader.flag("text_only"),
     )
     reader.finish()
     if claim.evidence and not claim.reason:
         raise reader.fail("has evidence but no reason")
+    wrong = faults(claim.bands, unit)
+    if wrong:
+        raise reader.fail("; ".join(wrong))
     return claim
+
+
+def _value(reader: _Reader, paper: str, unit: str) -> float | None:
+    """The paper's number: what ``value`` gives, or what the text of ``paper`` is."""
+    if "value" not in reader.left:
+        number = printed(paper, unit)
+        return None if number is None else number.value
+    try:
+        found = quantity(reader.text("value"))
+    except ValueError as error:
+        raise reader.fail(f"value: {error}") from None
+    if found.dimension != unit_of(unit)[0]:
+        raise reader.fail(f"value does not match the unit {unit!r}")
+    return found.value
+
+
+def _effect(reader: _Reader, measure: Mapping[str, Any]) -> str:
+    """The scale of a claim's effect: what ``effect`` names, or what its measure compares with."""
+    scale = scale_of(measure)
+    of_measure = next((name for name, known in SCALES.items() if known is scale), "")
+    named = reader.text("effect", of_measure)
+    if named and named not in (*SCALES, "none"):
+        raise reader.fail(f"effect = {named!r} is not one of {', '.join(SCALES)}, none")
+    return "" if named == "none" else named
 
 
 def _evidence(table: object, where: str) -> Evidence:
@@ -490,6 +569,7 @@ def _earlier(table: object, where: str, measure: Mapping[str, Any], unit: str) -
         unit=unit,
         reproduced=reader.must_band("reproduced", unit),
         trend=reader.band("trend", unit),
+        seeds=reader.number("seeds", 0),
     )
     reader.finish()
     return earlier

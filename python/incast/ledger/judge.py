@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import enum
 import inspect
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from incast.ledger.figure import Claim, Earlier, Figure, LedgerError
+from incast.ledger.found import Found
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
 from incast.ledger.runs import Results
@@ -30,57 +32,6 @@ class Verdict(enum.Enum):
         """Whether this verdict comes after another one in the order above."""
         order = list(Verdict)
         return order.index(self) > order.index(other)
-
-
-@dataclass(frozen=True)
-class Found:
-    """A value that was measured, over the seeds where the runs have several.
-
-    Attributes:
-        value: Its mean over the seeds.
-        estimate: That with its 95 % confidence interval; None where no run that it was taken from has several
-            seeds.
-    """
-
-    value: Quantity
-    estimate: stats.Estimate | None = None
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval, or the value."""
-        return self._ends()[0]
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval, or the value."""
-        return self._ends()[1]
-
-    def _ends(self) -> tuple[float, float]:
-        if self.estimate is None:
-            return self.value.value, self.value.value
-        values = self.estimate.values
-        if not all(map(math.isfinite, values)):
-            # "Never" for some of the seeds has no mean: the interval is that from the least to the largest.
-            return (math.nan, math.nan) if any(map(math.isnan, values)) else (min(values), max(values))
-        return self.estimate.low, self.estimate.high
-
-    def shown(self, unit: str) -> str:
-        """The value in a unit, with its interval and the number of samples of a percentile.
-
-        Like ``23.1 % (21.0 % to 25.2 %, 5 seeds; n = 1,204)``.
-
-        Raises:
-            ValueError: When the unit is of another dimension.
-        """
-        text = self.value.shown(unit)
-        notes = []
-        if self.estimate is not None:
-            low, high = self._ends()
-            ends = [Quantity(end, self.value.dimension).shown(unit) for end in (low, high)]
-            notes.append(f"{ends[0]} to {ends[1]}, {len(self.estimate.values)} seeds")
-        if self.value.samples is not None:
-            notes.append(f"n = {self.value.samples:,}")
-        return f"{text} ({'; '.join(notes)})" if notes else text
 
 
 @dataclass(frozen=True)
@@ -107,6 +58,13 @@ class Judgement:
         """Whether there is a reason, and all of its evidence is as it says."""
         return bool(self.claim.reason) and all(holds for _, holds in self.evidence)
 
+    @property
+    def first(self) -> Verdict:
+        """The verdict by the first rule of the claim, with the bands as they were written then."""
+        if self.earlier:
+            return self.earlier[0][1]
+        return verdict_of(self.claim, self.ours, bounded=False)
+
 
 def judge(figure: Figure, results: Results) -> list[Judgement]:
     """Measures every claim of a figure and applies its rule.
@@ -120,40 +78,74 @@ def judge(figure: Figure, results: Results) -> list[Judgement]:
 def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
     where = f"{figure.id}: claim {claim.id!r}"
     ours = _checked(claim.measure, results, where, claim.unit)
-    verdict = verdict_of(claim, ours)
-    earlier = []
-    for rule in claim.earlier:
-        found = _checked(rule.measure, results, f"{where}: earlier", rule.unit)
-        earlier.append((found, verdict_of(rule, found)))
-    if verdict is Verdict.REPRODUCED:
-        return Judgement(claim, ours, verdict, earlier=tuple(earlier))
+    earlier = [
+        _checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds) for rule in claim.earlier
+    ]
     evidence = []
-    for item in claim.evidence:
-        found = _checked(item.measure, results, f"{where}: evidence", item.unit)
-        item.band.fits(found.value)
+    if verdict_of(claim, ours) is not Verdict.REPRODUCED:
+        evidence = [
+            _checked(item.measure, results, f"{where}: evidence", item.unit) for item in claim.evidence
+        ]
+    return conclude(claim, ours, earlier, evidence)
+
+
+def conclude(
+    claim: Claim, ours: Found, earlier: Sequence[Found], evidence: Sequence[Found] = ()
+) -> Judgement:
+    """The judgement of a claim that follows from measured values.
+
+    Args:
+        claim: The claim.
+        ours: The value of its measure.
+        earlier: The values of its earlier rules.
+        evidence: The values of the evidence for its reason; empty where there is none.
+    """
+    found = []
+    for item, value in zip(claim.evidence, evidence, strict=False):
+        item.band.fits(value.value)
         # A reason that several seeds support on average is not shown by them.
-        evidence.append((found, item.band.holds_all(found.low, found.high)))
-    return Judgement(claim, ours, verdict, tuple(evidence), tuple(earlier))
+        found.append((value, item.band.holds_all(value.low, value.high)))
+    replaced = [
+        (value, verdict_of(rule, value, bounded=False))
+        for rule, value in zip(claim.earlier, earlier, strict=True)
+    ]
+    verdict = verdict_of(claim, ours)
+    kept = () if verdict is Verdict.REPRODUCED else tuple(found)
+    return Judgement(claim, ours, verdict, kept, tuple(replaced))
 
 
-def verdict_of(rule: Claim | Earlier, ours: Found) -> Verdict:
+def verdict_of(rule: Claim | Earlier, ours: Found, *, bounded: bool = True) -> Verdict:
     """The verdict that follows from a value by a rule.
 
     With several seeds it is the verdict of the whole confidence interval: ``reproduced`` if all of it lies in
     that band, ``trend`` if all of it lies in the two bands together, ``not reproduced`` if none of it lies in
-    either, else ``undecided``.
+    either, else ``undecided``. What the runs had no room to show, an infinite value, is ``undecided`` where a
+    band would hold it.
+
+    Args:
+        rule: The rule.
+        ours: The value.
+        bounded: Whether infinite values are no evidence. For rules of earlier times they were.
     """
     bands = [rule.reproduced] if rule.trend is None else [rule.reproduced, rule.trend]
     for band in bands:
         band.fits(ours.value)
     low, high = ours.low, ours.high
-    if rule.reproduced.holds_all(low, high):
+    touched = any(band.touches(low, high) for band in bands)
+    if bounded and not ours.bounded:
+        return Verdict.UNDECIDED if touched else Verdict.NOT_REPRODUCED
+    if rule.reproduced.holds_all(low, high) and not (bounded and _has_no_effect(rule, ours)):
         return Verdict.REPRODUCED
     if rule.trend is not None and _together(rule.reproduced, rule.trend).holds_all(low, high):
         return Verdict.TREND
-    if any(band.touches(low, high) for band in bands):
-        return Verdict.UNDECIDED
-    return Verdict.NOT_REPRODUCED
+    return Verdict.UNDECIDED if touched else Verdict.NOT_REPRODUCED
+
+
+def _has_no_effect(rule: Claim | Earlier, ours: Found) -> bool:
+    """Whether a claim of an effect meets none: the end of a band that lies at no effect is not part of it."""
+    if not isinstance(rule, Claim) or rule.equal or rule.bands.scale is None:
+        return False
+    return ours.low <= rule.bands.scale.none <= ours.high
 
 
 def _together(first: Band, second: Band) -> Band:
@@ -163,9 +155,9 @@ def _together(first: Band, second: Band) -> Band:
     return Band("", min(first.low, second.low), max(first.high, second.high), first.dimension)
 
 
-def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -> Found:
+def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str, seeds: int = 0) -> Found:
     try:
-        found = _over_seeds(spec, results)
+        found = _over_seeds(spec, results, seeds)
         found.shown(unit)
     except LedgerError as error:
         raise LedgerError(f"{where}: {error}") from None
@@ -174,19 +166,15 @@ def _checked(spec: Mapping[str, Any], results: Results, where: str, unit: str) -
     return found
 
 
-def _over_seeds(spec: Mapping[str, Any], results: Results) -> Found:
+def _over_seeds(spec: Mapping[str, Any], results: Results, seeds: int) -> Found:
     """A measure for each seed, and its mean; once, where no run that it looks at has several seeds."""
     results.seeded = False
     found: list[Quantity] = []
-    for replica in results.replicas():
+    for replica in itertools.islice(results.replicas(), seeds or None):
         found.append(evaluate(spec, replica))
         if not results.seeded:
-            return Found(found[0])
-    values = [quantity.value for quantity in found]
-    counted = [quantity.samples for quantity in found if quantity.samples is not None]
-    estimate = stats.Estimate.of(values)
-    samples = sum(counted) if len(counted) == len(found) else None
-    return Found(Quantity(estimate.mean, found[0].dimension, samples), estimate)
+            return Found.once(found[0])
+    return Found.over(found)
 
 
 def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) -> Quantity:
@@ -431,4 +419,15 @@ _COMBINE = {
     "share_closer": _share_closer,
 }
 
-__all__ = ["Band", "Found", "Judgement", "Verdict", "call", "evaluate", "judge", "points", "verdict_of"]
+__all__ = [
+    "Band",
+    "Found",
+    "Judgement",
+    "Verdict",
+    "call",
+    "conclude",
+    "evaluate",
+    "judge",
+    "points",
+    "verdict_of",
+]

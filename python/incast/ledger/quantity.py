@@ -44,8 +44,12 @@ class Quantity:
     dimension: str = "number"
     samples: int | None = None
 
-    def shown(self, unit: str) -> str:
-        """The value in a unit, with three significant digits: ``76.1 KB``.
+    def shown(self, unit: str, places: int = 3) -> str:
+        """The value in a unit: ``76.1 KB``.
+
+        Args:
+            unit: The unit.
+            places: Significant digits.
 
         Raises:
             ValueError: When the unit is of another dimension.
@@ -57,7 +61,7 @@ class Quantity:
             return "none"
         if math.isinf(self.value):
             return "never" if self.dimension == "time" else "no limit"
-        number = digits(self.value / size)
+        number = digits(self.value / size, places)
         if unit in ("%", "x"):
             return f"{number} %" if unit == "%" else f"{number}×"
         return f"{number} {unit}".strip()
@@ -66,12 +70,12 @@ class Quantity:
 _NAMES = {"bytes": "an amount of bytes", "time": "a time", "rate": "a rate", "number": "a pure number"}
 
 
-def digits(value: float) -> str:
-    """A number with three significant digits, whole digits never rounded away."""
+def digits(value: float, significant: int = 3) -> str:
+    """A number with three significant digits or another number of them, whole digits never rounded away."""
     if value == 0:
         return "0"
-    places = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{min(places, 5)}f}"
+    places = max(0, significant - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(places, significant + 2)}f}"
     return text.rstrip("0").rstrip(".") if "." in text and places > 2 else text
 
 

@@ -27,6 +27,7 @@ class Page:
         hops: Packet-hops of its runs.
         picture: Its new picture; None if none was drawn.
         shown: The picture on its page: the new one, or an older one that stays; None if there is neither.
+        made: Version, commit, date and machine of its runs.
     """
 
     figure: Figure
@@ -35,6 +36,7 @@ class Page:
     hops: int
     picture: Path | None
     shown: Path | None
+    made: str = ""
 
 
 def rule_of(rule: Claim | Earlier) -> str:
@@ -49,18 +51,25 @@ def reason(judgement: Judgement) -> str:
         return ""
     claim = judgement.claim
     parts = [claim.reason or DEFAULT_REASON]
-    for item, (found, holds) in zip(claim.evidence, judgement.evidence, strict=True):
+    # Recorded without evidence: the reason was not needed by the rule of that time.
+    for item, (found, holds) in zip(claim.evidence, judgement.evidence, strict=False):
         shown = f"{item.says}: {found.shown(item.unit)}"
         parts.append(f"{shown}." if holds else f"{shown}, which is not {item.band.text}: this reason fails.")
     return " ".join(parts)
 
 
 def earlier(judgement: Judgement) -> str:
-    """The verdicts by the rules that a claim's rule replaced, and why they were; empty if there are none."""
+    """The verdicts by the rules that a claim's rule replaced, and why they were; empty if there are none.
+
+    Of the bands, those that have changed since; of the values, those that another measure gave.
+    """
     parts = []
-    for replaced, (found, verdict) in zip(judgement.claim.earlier, judgement.earlier, strict=True):
-        value = found.shown(replaced.unit)
-        parts.append(f"By the earlier rule ({rule_of(replaced)}): {value}, {verdict.value}. {replaced.why}")
+    now = judgement.claim
+    for replaced, (found, verdict) in zip(now.earlier, judgement.earlier, strict=True):
+        same = replaced.reproduced == now.reproduced and replaced.trend is not None
+        bands = f"trend: {replaced.trend.text}" if same and replaced.trend else rule_of(replaced)
+        value = "" if found == judgement.ours else f"{found.shown(replaced.unit)}, "
+        parts.append(f"Before ({bands}): {value}{verdict.value}. {replaced.why}")
     return " ".join(parts)
 
 

@@ -10,12 +10,17 @@ import subprocess
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast._build import __version__
+from incast.ledger import beside
 from incast.ledger.figure import Figure
+from incast.ledger.headlines import Headline
 from incast.ledger.judge import Judgement, Verdict
-from incast.ledger.record import Record, of
+from incast.ledger.kinds import Kind, Tally, kind_of, share
+from incast.ledger.lock import Lock, withdrawn
+from incast.ledger.record import Record, of, page_of
 from incast.ledger.report import Page, earlier, reason, rule_of, tally, told, told_hops
 
 SYMBOLS = {
@@ -39,9 +44,24 @@ BUILDS = "judged.md"
 """The page with the presets that figures judge, beside the overview of the checkout's documentation."""
 
 
-def write(
-    file: Path, pages: Sequence[Page], figures: Sequence[Figure], recorded: Record, command: str, commit: str
-) -> None:
+@dataclass(frozen=True)
+class Ledger:
+    """All that the overview shows.
+
+    Attributes:
+        figures: All figures, in the order of the overview.
+        recorded: What is recorded of them.
+        lock: What is locked of their rules.
+        headlines: The headlines of the papers.
+    """
+
+    figures: Sequence[Figure]
+    recorded: Record
+    lock: Lock
+    headlines: Sequence[Headline]
+
+
+def write(file: Path, pages: Sequence[Page], ledger: Ledger, command: str) -> None:
     """Writes the overview to a file, and the page of each figure into the folder beside it of the same name.
 
     Figures that were not judged now keep their page, and stand in the overview as they are recorded.
@@ -49,21 +69,29 @@ def write(
     Args:
         file: The overview, like ``docs/reproduction.md``.
         pages: The figures that were judged now.
-        figures: All figures, in the order of the overview.
-        recorded: What is recorded of them.
+        ledger: What the overview shows.
         command: The command that generates the pages.
-        commit: Of the checkout, when the runs began.
     """
     folder = file.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    made = f"Incast {__version__}, commit {commit}, {_today()}, {_machine()}"
     for page in pages:
-        text = _figure(page, folder, file.name, made)
+        text = _figure(page, folder, file.name, ledger.lock)
         (folder / page_name(page.figure.id)).write_text(text, encoding="utf-8")
-    shown = recorded | of(pages)
-    known = [figure for figure in figures if figure.id in shown]
-    text = _overview(known, shown, command, folder.name, (file.parent / BUILDS).exists())
+    shown = ledger.recorded | of(pages)
+    known = [figure for figure in ledger.figures if figure.id in shown]
+    text = _overview(
+        replace(ledger, figures=known, recorded=shown), command, folder.name, (file.parent / BUILDS).exists()
+    )
     file.write_text(text, encoding="utf-8")
+
+
+def made_now(commit: str) -> str:
+    """Version, commit, date and machine, as a page shows them.
+
+    Args:
+        commit: The commit of the checkout, when the runs began.
+    """
+    return f"Incast {__version__}, commit {commit}, {_today()}, {_machine()}"
 
 
 def page_name(figure: str) -> str:
@@ -71,11 +99,8 @@ def page_name(figure: str) -> str:
     return figure.replace("/", "-") + ".md"
 
 
-def _overview(
-    figures: Sequence[Figure], recorded: Record, command: str, folder: str, has_builds: bool
-) -> str:
-    counts = Counter(verdict for figure in figures for verdict in recorded[figure.id].verdicts.values())
-    good = counts[Verdict.REPRODUCED] + counts[Verdict.TREND]
+def _overview(ledger: Ledger, command: str, folder: str, has_builds: bool) -> str:
+    figures, recorded = ledger.figures, ledger.recorded
     wall_s = sum(recorded[figure.id].wall_s for figure in figures)
     hops = sum(recorded[figure.id].hops for figure in figures)
     builds = _fill(
@@ -97,12 +122,15 @@ def _overview(
         *([*builds, ""] if has_builds else []),
         " ".join(f"{_cell(verdict)} {verdict.value}" for verdict in Verdict),
         "",
-        "| | |",
-        "| --- | --- |",
-        f"| Figures | {len(figures)} |",
-        f"| Claims | {counts.total()}: {told(counts)} |",
-        *([f"| Reproduced or trend | {good / counts.total():.1%} |"] if counts else []),
-        f"| Runs | {told_hops(hops)}; {wall_s:,.0f} s of wall time, each on one thread |",
+        *_headlines(ledger, folder),
+        "## All claims",
+        "",
+        *_counts(ledger),
+        "",
+        *_fill(
+            f"{len(figures)} figures; {told_hops(hops)}; {wall_s:,.0f} s of wall time, "
+            "each run on one thread."
+        ),
     ]
     known = [*PAPERS, *sorted({figure.paper for figure in figures} - set(PAPERS))]
     for paper in known:
@@ -110,6 +138,81 @@ def _overview(
         if of_paper:
             lines += ["", *_matrix(PAPERS.get(paper, paper), of_paper, recorded, folder)]
     return "\n".join(lines) + "\n"
+
+
+def _headlines(ledger: Ledger, folder: str) -> Iterable[str]:
+    """The statements that readers remember: a table of the counts, and all of them by paper."""
+    shown = [(each, each.verdict(ledger.recorded)) for each in ledger.headlines]
+    judged = [(each, verdict) for each, verdict in shown if verdict is not None]
+    if not judged:
+        return
+    yield "## Headlines"
+    yield ""
+    yield from _fill(
+        f"The {len(judged)} statements of abstracts, introductions and first conclusions of sections "
+        "(`papers/headlines.toml`), each with the verdict of the claim that judges it."
+    )
+    yield ""
+    yield "| Paper | Statements | " + " | ".join(_cell(verdict) for verdict in Verdict) + " | |"
+    yield "| --- | ---: | " + "---: | " * len(Verdict) + "--- |"
+    papers = list(dict.fromkeys(each.paper for each, _ in judged))
+    for paper in papers:
+        of_paper = [(each, verdict) for each, verdict in judged if each.paper == paper]
+        counts = Counter(verdict for _, verdict in of_paper)
+        cells = "".join(
+            _cell(
+                verdict,
+                f"{folder}/{page_name(each.figure.id)}#{each.claim.id}",
+                f"{each.claim.says} ({each.place})",
+            )
+            for each, verdict in of_paper
+        )
+        numbers = " | ".join(str(counts[verdict]) for verdict in Verdict)
+        yield f"| {PAPERS.get(paper, paper)} | {len(of_paper)} | {numbers} | {cells} |"
+    counts = Counter(verdict for _, verdict in judged)
+    shares = " | ".join(f"{counts[verdict] / len(judged):.0%}" for verdict in Verdict)
+    yield f"| All | {len(judged)} | {shares} | |"
+    yield ""
+
+
+def _counts(ledger: Ledger) -> Iterable[str]:
+    """The counts of claims by kind: by the first rule of each, and by today's."""
+    tallies = {kind: Tally() for kind in Kind}
+    every = Tally()
+    for figure in ledger.figures:
+        for judgement in page_of(figure, ledger.recorded[figure.id]).judgements:
+            for tally_of in (tallies[kind_of(figure, judgement.claim)], every):
+                tally_of.add(judgement.verdict, judgement.first)
+    yield from _fill(
+        "Three counts, since a run can contradict a claim in more ways than a formula or a text can. The "
+        "share by *first rule* judges each claim by the bands that it had when it was first recorded; "
+        "*today's* by the rules for all claims, which `papers/README.md` gives and the program enforces."
+    )
+    yield ""
+    yield (
+        "| | Claims | By first rule: reproduced, trend | Today: reproduced, trend | "
+        + " | ".join(_cell(verdict) for verdict in Verdict)
+        + " |"
+    )
+    yield "| --- | ---: | ---: | ---: | " + "---: | " * len(Verdict)
+    judged = [(kind.meaning, tallies[kind]) for kind in Kind if tallies[kind].claims]
+    for name, found in [*judged, ("all", every)]:
+        numbers = " | ".join(str(found.today[verdict]) for verdict in Verdict)
+        shares = f"{_two_shares(found.first)} | {_two_shares(found.today)}"
+        yield f"| {name} | {found.claims} | {shares} | {numbers} |"
+    gone = withdrawn(ledger.lock, ledger.figures)
+    if gone:
+        counts = Counter(ledger.lock[key].first for key in gone)
+        yield ""
+        yield from _fill(
+            f"{len(gone)} claims that were recorded once have another name or are judged no more "
+            f"(`papers/rules.lock`): {told(counts)} then."
+        )
+
+
+def _two_shares(counts: Counter[Verdict]) -> str:
+    reproduced = share(counts, [Verdict.REPRODUCED])
+    return f"{reproduced:.1%} + {share(counts, [Verdict.TREND]):.1%} = {share(counts):.1%}"
 
 
 def _matrix(title: str, figures: Sequence[Figure], recorded: Record, folder: str) -> list[str]:
@@ -138,44 +241,50 @@ def _cell(verdict: Verdict, link: str = "", says: str = "") -> str:
     return f'<span class="verdict {verdict.value.replace(" ", "-")}">{text}</span>'
 
 
-def _figure(page: Page, folder: Path, overview: str, made: str) -> str:
+def _figure(page: Page, folder: Path, overview: str, lock: Lock) -> str:
     figure = page.figure
     lines = [f"# {figure.id}", "", *_fill(f"**{_plain(figure.title)}.** {figure.place}."), ""]
-    lines += [f"[All figures](../{overview}).", "", *_fill(f"*Set-up.* {_plain(figure.setup)}")]
-    if figure.choices:
-        lines += ["", "*Chosen here:*", ""]
-        for choice in figure.choices:
-            lines += _fill(f"- {_plain(choice)}", "  ")
-    lines += ["", *_fill(f"*The paper's picture.* {_plain(figure.shows)}")]
+    lines += [*_fill(f"{tally(page.judgements)}. [All figures](../{overview}).")]
     if page.shown:
         link = os.path.relpath(page.shown, folder)
         lines += ["", f"![{figure.id}: {figure.title}]({Path(link).as_posix()})"]
-    wall = f"{told_hops(page.hops)}; {page.wall_s:,.1f} s of wall time, each run on one thread"
-    time = wall if figure.runs else "no runs: it is analysis only"
-    lines += [
-        "",
-        *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). {tally(page.judgements)}."),
-        "",
-        *_fill(f"Made with {made}."),
-    ]
-    lines += ["", "| | Claim | Paper | Ours | Verdict |", "| --- | --- | --- | --- | --- |"]
-    for judgement in page.judgements:
+    lines += ["", *_fill(f"*The paper's picture.* {_plain(figure.shows)}")]
+    shares = [beside.multiple(judgement) for judgement in page.judgements]
+    # How much of the paper's effect there is, if the paper has numbers.
+    numbers = ["Of the paper's"] if any(shares) else []
+    head = ["", "Claim", "Paper", "Ours", *numbers, "Verdict"]
+    lines += ["", f"| {' | '.join(head)} |", f"| {' | '.join(['---'] * len(head))} |"]
+    for judgement, share_of in zip(page.judgements, shares, strict=True):
         claim = judgement.claim
         cells = [
             _cell(judgement.verdict),
             f'<a id="{claim.id}"></a>{_plain(claim.says)} ({_plain(claim.place)})',
             _plain(claim.paper),
             judgement.ours.shown(claim.unit),
+            *([share_of.cell() if share_of else ""] if numbers else []),
             judgement.verdict.value,
         ]
         lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "## Set-up", "", *_fill(_plain(figure.setup))]
+    if figure.choices:
+        lines += ["", "*Chosen here:*", ""]
+        for choice in figure.choices:
+            lines += _fill(f"- {_plain(choice)}", "  ")
+    wall = f"{told_hops(page.hops)}; {page.wall_s:,.1f} s of wall time, each run on one thread"
+    time = wall if figure.runs else "no runs: it is analysis only"
+    lines += [
+        "",
+        *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). Made with {page.made}."),
+    ]
     lines += ["", "## Rules and reasons"]
     for judgement in page.judgements:
-        lines += ["", *_fill(f"- **{judgement.claim.id}**: {_words(judgement)}", "  ")]
+        locked = lock.get((figure.id, judgement.claim.id))
+        first = locked.first if locked else judgement.verdict
+        lines += ["", *_fill(f"- **{judgement.claim.id}**: {_words(judgement, first)}", "  ")]
     return "\n".join(lines) + "\n"
 
 
-def _words(judgement: Judgement) -> str:
+def _words(judgement: Judgement, first: Verdict) -> str:
     claim = judgement.claim
     parts = [_plain(f"{rule_of(claim)}. {claim.rule}")]
     why = reason(judgement)
@@ -184,6 +293,8 @@ def _words(judgement: Judgement) -> str:
     replaced = earlier(judgement)
     if replaced:
         parts.append(f"*Earlier:* {_plain(replaced)}")
+    if first is not judgement.verdict:
+        parts.append(f"*First recorded as:* {first.value}.")
     return " ".join(parts)
 
 
