@@ -430,6 +430,7 @@ def test_a_figure_written_alone_leaves_the_others_in_the_overview(papers: Path, 
     bands = 'reproduced = "at least 99%"\ntrend = "at least 50%"\n'
     assert bands in CLAIMS
     (second / "claims.toml").write_text(CLAIMS.replace(bands, 'reproduced = "at most 1%"\n'))
+    (papers / "some" / "history.toml").write_text(f'[[fig2.full]]\nwhy = "It passed."\n{bands}')
     done = incast("reproduce", "some/fig2", *words)
     assert done.returncode == 0, done.stderr
     now = [row for row in overview.read_text().splitlines() if row.startswith("| [some/")]
