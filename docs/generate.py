@@ -179,6 +179,24 @@ def with_needs() -> str:
     return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
+def evidence() -> str:
+    """Returns a table of the classes of evidence, and one with how many defaults of each algorithm are in each."""
+    classes = _core.evidence()
+    meanings = [f"| {one.name} | {cell(one.meaning)} |" for one in classes]
+    counts = {a: Counter(p.evidence for p in a.parameters) for a in _core.algorithms()}
+    rows = [
+        f"| [{a.title}](algorithms/{a.name}.md) | {' | '.join(str(of[one.name]) for one in classes)} | "
+        f"{of.total()} |"
+        for a, of in counts.items()
+    ]
+    total = sum(counts.values(), Counter())
+    rows.append(f"| all | {' | '.join(str(total[one.name]) for one in classes)} | {total.total()} |")
+    names = " | ".join(one.name for one in classes)
+    head = [f"| defaults | {names} | all |", f"| --- |{' ---: |' * (len(classes) + 1)}"]
+    tables = [["| class | meaning |", "| --- | --- |", *meanings], [*head, *rows]]
+    return "\n\n" + "\n\n".join("\n".join(table) for table in tables) + "\n\n"
+
+
 GUIDES = {
     "sweep": "sweeps.md",
     "convert": "../formats/workloads.md",
@@ -264,7 +282,7 @@ def judged_by_figure() -> str:
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
     "docs/guide/commands.md": {"commands": commands},
-    "docs/models.md": {"algorithms": with_needs},
+    "docs/models.md": {"algorithms": with_needs, "evidence": evidence},
     "docs/compare.md": {"groups": lambda: by_group("")},
     "docs/network/probes-and-results.md": {"columns": columns},
     "docs/judged.md": {"algorithms": judged_by_algorithm, "figures": judged_by_figure},

@@ -186,6 +186,17 @@ class Demands(incast.CongestionControl):
         raise AssertionError
 
 
+def test_defaults_have_a_class_of_evidence() -> None:
+    classes = {one.name: one.meaning for one in incast.evidence()}
+    assert list(classes) == ["printed", "artifact", "measured", "derived", "ours"]
+    assert all(classes.values())
+    found = {(a.name, p.name): p.evidence for a in incast.algorithms() for p in a.parameters}
+    assert set(found.values()) == set(classes)
+    # DCTCP prints g = 1/16. The median paper prints the target of MNSCC that uet-htsim leaves open.
+    assert found["dctcp", "g"] == found["mnscc", "target"] == "printed"
+    assert found["nscc", "target"] == "artifact"
+
+
 def test_algorithms_have_a_family_and_needs() -> None:
     known = {algorithm.name: algorithm for algorithm in incast.algorithms()}
     families = [family.name for family in incast.families()]

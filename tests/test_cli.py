@@ -66,7 +66,7 @@ def test_list_says_how_a_transport_or_network_is_selected(incast: Incast) -> Non
 
 
 @pytest.mark.parametrize("name", [a.name for a in _core.algorithms()])
-def test_list_shows_each_parameter_with_default_range_and_source(incast: Incast, name: str) -> None:
+def test_list_shows_each_parameter_with_default_evidence_range_and_source(incast: Incast, name: str) -> None:
     done = incast.here("list", name)
     assert done.returncode == 0
     assert fits(done.stdout)
@@ -75,7 +75,17 @@ def test_list_shows_each_parameter_with_default_range_and_source(incast: Incast,
     assert algorithm is not None
     for p in algorithm.parameters:
         quoted = f'"{p.value}"' if p.kind in ("time", "bytes", "rate", "choice") else p.value
-        assert f"{p.name} = {quoted} {' '.join(f'{p.meaning}; {p.range}. {p.source}'.split())}" in shown
+        described = " ".join(f"{p.meaning}; {p.range}. {p.source}".split())
+        assert f"{p.name} = {quoted} {p.evidence} {described}" in shown
+
+
+def test_list_says_that_a_preset_sets_a_value_and_not_which_evidence_the_default_has(incast: Incast) -> None:
+    # The first preset has TIMELY's thresholds over the base RTT, `paper` the printed ones. Both have the printed weight.
+    for preset, low, beside in (("timely", "0ps", "ours"), ("timely:paper", "50us", "set by the preset")):
+        shown = incast.here("list", preset).stdout
+        lines = [" ".join(line.split()) for line in shown.splitlines()]
+        assert f't_low = "{low}" {beside}' in lines
+        assert "alpha = 0.875 printed" in lines
 
 
 def test_list_shows_topologies_traffic_and_distributions(incast: Incast) -> None:

@@ -941,8 +941,21 @@ class Parameter:
     def meaning(self) -> str:
         """One sentence of meaning."""
     @property
+    def evidence(self) -> str:
+        """Class of the evidence for its default, its value in the first preset: a name in `evidence()`."""
+    @property
     def source(self) -> str:
-        """Source of its default."""
+        """Source of its default, and of the values of other presets."""
+
+class Evidence:
+    """A class of the evidence for a parameter's default."""
+
+    @property
+    def name(self) -> str:
+        """`printed`, `artifact`, `measured`, `derived` or `ours`."""
+    @property
+    def meaning(self) -> str:
+        """Its meaning, in a few words."""
 
 class NamedTopology:
     """A topology of a paper: a kind with some of its keys.
@@ -1068,6 +1081,7 @@ def export(folder: str, path: str, replace: bool) -> tuple[list[str], list[str]]
 
 def algorithms() -> list[Algorithm]: ...
 def families() -> list[Family]: ...
+def evidence() -> list[Evidence]: ...
 def own_controls() -> list[OwnControl]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...
 def sections() -> list[Kind]: ...

@@ -323,7 +323,8 @@ def algorithms() -> list[_core.Algorithm]:
 
     Each has its ``name``, ``title`` and one line of ``summary``, its group (``family``, see
     :func:`families`), one line on what it needs from hosts and switches and since when equipment has it
-    (``needs``), its presets, and its parameters with the values of the first preset.
+    (``needs``), its presets, and its parameters with the values of the first preset, each with the source of
+    its value and the class of that source (``evidence``, see :func:`evidence`).
     """
     return _core.algorithms()
 
@@ -331,6 +332,14 @@ def algorithms() -> list[_core.Algorithm]:
 def families() -> list[_core.Family]:
     """The groups of :func:`algorithms` and :func:`own_controls`, in the order of lists."""
     return _core.families()
+
+
+def evidence() -> list[_core.Evidence]:
+    """Returns the classes of the evidence for parameters' defaults, from the firmest on.
+
+    A default is ``printed`` in a paper, read in an ``artifact``, ``measured`` here, ``derived``, or ``ours``.
+    """
+    return _core.evidence()
 
 
 def own_controls() -> list[_core.OwnControl]:

@@ -3,6 +3,7 @@
 from incast._core import (
     Algorithm,
     Distribution,
+    Evidence,
     Family,
     Key,
     Kind,
@@ -12,6 +13,7 @@ from incast._core import (
     algorithm,
     algorithms,
     distributions,
+    evidence,
     families,
     named_topologies,
     own_controls,
@@ -26,6 +28,7 @@ from incast._core import (
 __all__ = [
     "Algorithm",
     "Distribution",
+    "Evidence",
     "Family",
     "Key",
     "Kind",
@@ -35,6 +38,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "distributions",
+    "evidence",
     "families",
     "named_topologies",
     "own_controls",

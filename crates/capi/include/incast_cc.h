@@ -522,6 +522,16 @@ incast_status incast_cc_preset(size_t algorithm, size_t place, incast_named *out
 incast_status incast_cc_parameter(size_t algorithm, size_t place, incast_parameter *out);
 
 /**
+ * Writes the class of the evidence for the default of a parameter of an algorithm, both given by their places: its
+ * name, one of printed, artifact, measured, derived and ours, and its meaning.
+ *
+ * INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.
+ */
+incast_status incast_cc_evidence(size_t algorithm,
+                                 size_t place,
+                                 incast_named *out);
+
+/**
  * Describes an internal quantity of an algorithm, both given by their places, as in incast_flow_probe().
  *
  * INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.

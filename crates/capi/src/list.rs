@@ -131,6 +131,29 @@ pub unsafe extern "C" fn incast_cc_parameter(
     })
 }
 
+/// Writes the class of the evidence for the default of a parameter of an algorithm, both given by their places: its
+/// name, one of printed, artifact, measured, derived and ours, and its meaning.
+///
+/// INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn incast_cc_evidence(
+    algorithm: usize,
+    place: usize,
+    out: *mut incast_named,
+) -> incast_status {
+    status(|| {
+        let (mut found, mut here) = (None, 0);
+        at(algorithm)?.params(|info, _| {
+            if here == place {
+                found = Some(incast_named::new(info.evidence.name(), info.evidence.meaning()));
+            }
+            here += 1;
+        });
+        // SAFETY: the caller keeps to the crate's requirements.
+        unsafe { memory::write(out, found.ok_or(INCAST_NO_SUCH_PLACE)?) }
+    })
+}
+
 /// Describes an internal quantity of an algorithm, both given by their places, as in incast_flow_probe().
 ///
 /// INCAST_NO_SUCH_PLACE; INCAST_NULL_POINTER.

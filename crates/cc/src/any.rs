@@ -9,7 +9,7 @@ use incast_units::Time;
 
 use crate::contract::{CongestionControl, Internal, Overhead, Path, Signals};
 use crate::median::{Filtered, Median, MedianOf, MedianParams, Signal};
-use crate::params::{About, Described, Kernel, Kind, Param, Preset, Value};
+use crate::params::{About, Described, Evidence, Kernel, Kind, Param, Preset, Value};
 use crate::receiver::Acknowledging;
 
 /// The description of a parameter for lists and error messages.
@@ -21,7 +21,9 @@ pub struct ParamInfo {
     pub kind: Kind,
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// Source of its default.
+    /// Class of the evidence for its default, the value in the first preset.
+    pub evidence: Evidence,
+    /// Source of its default, and of the values of other presets.
     pub source: &'static str,
 }
 
@@ -265,8 +267,8 @@ fn params<P: Described>(_: &P) -> &'static [Param<P>] {
 /// Lists these parameters with their values.
 fn list<P>(params: &[Param<P>], of: &P, mut each: impl FnMut(ParamInfo, Value)) {
     for param in params {
-        let Param { name, kind, meaning, source, .. } = *param;
-        each(ParamInfo { name, kind, meaning, source }, (param.get)(of));
+        let Param { name, kind, meaning, evidence, source, .. } = *param;
+        each(ParamInfo { name, kind, meaning, evidence, source }, (param.get)(of));
     }
 }
 

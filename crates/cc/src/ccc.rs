@@ -254,7 +254,8 @@ impl Described for CccParams {
             Time::ZERO,
             Time::from_ms(100),
             "queueing delay that is aimed at, q_B; 0us for q_b_share of RTT_min",
-            "CCC section 6.1: 5us of 20us; section 6.2, on the testbed: 20us"
+            Ours,
+            "CCC section 6.1: 5us of 20us; section 6.2, on the testbed: 20us; 0 is ours"
         ),
         param!(
             Ratio "q_b_share",
@@ -262,6 +263,7 @@ impl Described for CccParams {
             Fixed::ratio(1, 1000),
             Fixed::whole(10),
             "q_B as a share of RTT_min, where q_b is 0us",
+            Derived,
             "CCC section 6.1: 5us of an RTT of 20us"
         ),
         param!(
@@ -270,6 +272,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "weight of the old value in the average of q_v",
+            Printed,
             "CCC section 6.1: 0.2"
         ),
         param!(
@@ -278,6 +281,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::whole(10),
             "weight of an increase where the link is under-utilised and the queue shrinks (H1i)",
+            Printed,
             "CCC section 4.3.4: 0.5"
         ),
         param!(
@@ -286,6 +290,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::whole(10),
             "weight of an increase where it is under-utilised and the queue does not shrink (H2i)",
+            Printed,
             "CCC section 4.3.4: 0.1"
         ),
         param!(
@@ -294,6 +299,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "weight of a decrease: the share of the rate that an RTT of it takes off at a queueing delay of 2 q_B",
+            Printed,
             "CCC section 4.3.4: 0.25"
         ),
         param!(
@@ -302,6 +308,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "the link counts as under-utilised for v_ai while q is below this share of RTT_min",
+            Printed,
             "CCC section 4.3.4: 0.05"
         ),
         param!(
@@ -310,6 +317,7 @@ impl Described for CccParams {
             0,
             20,
             "v_ai doubles at most this often",
+            Ours,
             "CCC states no limit; chosen here: 10"
         ),
         param!(
@@ -318,6 +326,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "a rate is recorded for the basis S while the magnitude of q_v is below this",
+            Printed,
             "CCC section 4.3.4: 0.05"
         ),
         param!(
@@ -326,6 +335,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "H1i needs a q_v below minus this; above it the region is H2i",
+            Ours,
             "CCC's Figure 4 is a picture only; chosen here: 0"
         ),
         param!(
@@ -334,6 +344,7 @@ impl Described for CccParams {
             Logarithm,
             "logarithm in the criterion and in the analytical step: exact, straight lines between powers of two, or these \
              for q beside the exact logarithm of q_B",
+            Printed,
             "CCC Equations 5 and 8: exact; its implementation: equation-10"
         ),
         param!(
@@ -341,6 +352,7 @@ impl Described for CccParams {
             window,
             Window,
             "limit of the bytes in flight: r*(RTT_min + q_B), r*RTT_min, or none",
+            Printed,
             "CCC section 5: letter"
         ),
         param!(
@@ -349,6 +361,7 @@ impl Described for CccParams {
             Fixed::ratio(1, 1000),
             Fixed::ONE,
             "rate at which a flow starts, as a share of the line rate",
+            Artifact,
             "CCC states none; HPCC's public artifact, on which it builds: line rate"
         ),
         param!(
@@ -357,6 +370,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "basis S of a new flow as a share of the line rate; 0 for its initial rate",
+            Ours,
             "CCC states none; chosen here: the initial rate"
         ),
         param!(
@@ -365,6 +379,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "smallest rate as a share of the line rate",
+            Artifact,
             "CCC states none; OSCAR's public artifact: 0.001 for all algorithms"
         ),
         param!(
@@ -372,6 +387,7 @@ impl Described for CccParams {
             renewal,
             Renewal,
             "S is renewed when Ai or Ad is left for H1i or H2i, or for any H region",
+            Printed,
             "CCC section 4.3.4: increase"
         ),
         param!(
@@ -380,6 +396,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "weight of a step towards Irr where f is 0: the share of the difference that an RTT takes off, times r/R_l",
+            Ours,
             "chosen here; CCC: 0"
         ),
         param!(
@@ -388,6 +405,7 @@ impl Described for CccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "q_v is measured over this share of RTT_min at least; 0 for every acknowledgement",
+            Ours,
             "chosen here; CCC Equation 4: 0"
         ),
         param!(
@@ -396,6 +414,7 @@ impl Described for CccParams {
             Bytes::ZERO,
             Bytes::new(16),
             "bytes of the sender's time stamp in the header of a packet and of its acknowledgement",
+            Printed,
             "CCC section 5 states no size; OSCAR section 4.1: 4B"
         ),
     ];

@@ -47,7 +47,8 @@ impl Described for ConstantParams {
             Bytes::new(1),
             Bytes::UNLIMITED,
             "bytes that may be in flight",
-            "the user"
+            Ours,
+            "chosen here: no limit; the user sets it"
         ),
         param!(
             Rate "rate",
@@ -55,7 +56,8 @@ impl Described for ConstantParams {
             Rate::from_bps(1),
             Rate::from_bps(u64::MAX),
             "sending rate; above the line's rate it is the line's",
-            "the user"
+            Ours,
+            "chosen here: no limit; the user sets it"
         ),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_constant", Signals::NONE));

@@ -158,6 +158,7 @@ impl Described for DcqcnParams {
             flavour,
             Flavour,
             "the reaction point as published, or as in the HPCC repository",
+            Printed,
             "DCQCN section 3.1; HPCC's public artifact"
         ),
         param!(
@@ -165,6 +166,7 @@ impl Described for DcqcnParams {
             feedback,
             Feedback,
             "what cuts the rate: the receiver's notification packets, or acks of marked packets",
+            Printed,
             "DCQCN section 3.1: cnp; HPCC's public artifact: ack"
         ),
         param!(
@@ -173,6 +175,7 @@ impl Described for DcqcnParams {
             Fixed::ratio(1, 65_536),
             Fixed::ONE,
             "gain of the estimate alpha",
+            Printed,
             "DCQCN section 5: 1/256"
         ),
         param!(
@@ -181,6 +184,7 @@ impl Described for DcqcnParams {
             Fixed::ZERO,
             Fixed::ONE,
             "first value of alpha",
+            Printed,
             "DCQCN section 3.1: 1; OSCAR's public artifact uses 0.5 for its Figure 1"
         ),
         param!(
@@ -189,6 +193,7 @@ impl Described for DcqcnParams {
             Time::from_ns(100),
             Time::from_ms(100),
             "alpha decays each time this passes without a notification",
+            Printed,
             "DCQCN section 5: 55us; HPCC's public artifact: 1us"
         ),
         param!(
@@ -197,6 +202,7 @@ impl Described for DcqcnParams {
             Time::from_ns(100),
             Time::from_ms(100),
             "time between two rate increases",
+            Printed,
             "DCQCN section 5: 55us; HPCC's public artifact: 300us"
         ),
         param!(
@@ -205,6 +211,7 @@ impl Described for DcqcnParams {
             Bytes::new(1000),
             Bytes::UNLIMITED,
             "bytes sent between two rate increases (paper flavour)",
+            Printed,
             "DCQCN section 5: 10MB; OSCAR's public artifact: 10MiB"
         ),
         param!(
@@ -213,6 +220,7 @@ impl Described for DcqcnParams {
             0,
             1000,
             "F, rate increases of fast recovery",
+            Printed,
             "DCQCN section 3.1: 5; HPCC's public artifact: 1"
         ),
         param!(
@@ -221,6 +229,7 @@ impl Described for DcqcnParams {
             Fixed::ZERO,
             Fixed::ONE,
             "step of the target rate in additive increase, as a fraction of the line rate",
+            Derived,
             "DCQCN section 3.1: 40Mbps at 40Gbps; HPCC's public artifact: 5Mbps at 25Gbps"
         ),
         param!(
@@ -229,12 +238,14 @@ impl Described for DcqcnParams {
             Fixed::ZERO,
             Fixed::ONE,
             "step of the target rate in hyper increase, as a fraction of the line rate",
+            Artifact,
             "DCQCN states none; public artifacts: its 200Mbps at 40Gbps, HPCC's 50Mbps at 25Gbps, OSCAR's 0.01"
         ),
         param!(
             Flag "hyper_growing",
             hyper_growing,
             "whether the n-th hyper increase is n steps (paper flavour)",
+            Printed,
             "DCQCN section 3.1: true; OSCAR's public artifact: false"
         ),
         param!(
@@ -243,12 +254,14 @@ impl Described for DcqcnParams {
             Time::from_ns(100),
             Time::from_ms(100),
             "shortest time between two cuts (mellanox flavour)",
+            Artifact,
             "HPCC's public artifact: 4us"
         ),
         param!(
             Flag "clamp_target",
             clamp_target,
             "whether a cut lowers the target to the rate even before any increase (mellanox flavour)",
+            Artifact,
             "HPCC's public artifact: false"
         ),
         param!(
@@ -256,6 +269,7 @@ impl Described for DcqcnParams {
             window,
             RateWindow,
             "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+            Printed,
             "DCQCN: none; OSCAR, NSDI'26, Appendix C.6: bdp; HPCC's public artifact with VAR_WIN: rate"
         ),
         param!(
@@ -264,6 +278,7 @@ impl Described for DcqcnParams {
             Fixed::ZERO,
             Fixed::ONE,
             "smallest rate as a fraction of the line rate, to which floor_rate is added",
+            Artifact,
             "OSCAR's public artifact: 0.001"
         ),
         param!(
@@ -272,7 +287,8 @@ impl Described for DcqcnParams {
             Rate::ZERO,
             Rate::from_gbps(100),
             "added to the smallest rate",
-            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
+            Artifact,
+            "OSCAR's public artifact: none; HPCC's: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
 }

@@ -92,6 +92,7 @@ impl Described for DctcpParams {
             Fixed::ratio(1, 65_536),
             Fixed::ONE,
             "gain of the estimate alpha",
+            Printed,
             "DCTCP section 3.1 and RFC 8257 section 4.2: 1/16"
         ),
         param!(
@@ -100,6 +101,7 @@ impl Described for DctcpParams {
             Fixed::ZERO,
             Fixed::ONE,
             "first value of alpha",
+            Printed,
             "RFC 8257 section 4.2: 1"
         ),
         param!(
@@ -108,12 +110,14 @@ impl Described for DctcpParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "packets that the window grows by in a round trip",
+            Printed,
             "DCTCP section 3.1, as TCP: 1"
         ),
         param!(
             Flag "slow_start",
             slow_start,
             "whether the flow starts with initial_window and doubles it each round trip",
+            Ours,
             "false: all algorithms start here with one base BDP; RFC 5681: true"
         ),
         param!(
@@ -122,6 +126,7 @@ impl Described for DctcpParams {
             1,
             10_000,
             "first window in packets, with slow start",
+            Printed,
             "RFC 6928: 10"
         ),
         param!(
@@ -130,6 +135,7 @@ impl Described for DctcpParams {
             Fixed::ratio(1, 100),
             Fixed::whole(100),
             "smallest window in packets; below 1 the packets are paced at window/RTT",
+            Printed,
             "RFC 5681: 1"
         ),
         param!(
@@ -138,6 +144,7 @@ impl Described for DctcpParams {
             Fixed::ZERO,
             Fixed::ratio(99, 100),
             "share of the window that a hole takes, once per window of data; 0: none, for packets that overtake each other",
+            Printed,
             "RFC 8257 section 3.5, as TCP: 0.5"
         ),
     ];

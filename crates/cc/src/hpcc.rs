@@ -128,6 +128,7 @@ impl Described for HpccParams {
             Fixed::ratio(1, 10),
             Fixed::whole(10),
             "target utilisation of the busiest port; above 1, a standing queue of the excess in base BDP",
+            Printed,
             "HPCC section 3.3: 0.95; HPCC* of OSCAR section 6.1: 1.5"
         ),
         param!(
@@ -136,6 +137,7 @@ impl Described for HpccParams {
             0,
             1000,
             "round trips of additive increase below the target before a multiplicative one",
+            Printed,
             "HPCC section 3.3: 5; its public artifact's run script and OSCAR Figure 8: 0"
         ),
         param!(
@@ -144,6 +146,7 @@ impl Described for HpccParams {
             Fixed::ZERO,
             Fixed::ONE,
             "additive increase of an update as a fraction of the base BDP",
+            Artifact,
             "HPCC section 3.3: (1 - eta)/N, here N = 100; OSCAR's public artifact: 0.0005; HPCC's: 0.0004"
         ),
         param!(
@@ -151,6 +154,7 @@ impl Described for HpccParams {
             reference,
             Reference,
             "what a step starts from: the window of one commit per RTT, or that when the packet was sent",
+            Printed,
             "HPCC Algorithm 1; OSCAR section 4.1.2 and Figure 8"
         ),
         param!(
@@ -158,18 +162,21 @@ impl Described for HpccParams {
             update,
             Update,
             "the window moves with every ack from a reference renewed once per RTT, or once per RTT",
+            Printed,
             "HPCC Algorithm 1: ack; PowerTCP section 5 (Figure 8): rtt"
         ),
         param!(
             Flag "smoothing",
             smoothing,
             "whether the utilisation is averaged over a base RTT",
+            Printed,
             "HPCC Algorithm 1, MeasureInflight; OSCAR Figure 8 switches it off"
         ),
-        floor_param!(floor, "HPCC states none; OSCAR's public artifact: 0.001"),
+        floor_param!(floor, Artifact, "HPCC states none; OSCAR's public artifact: 0.001"),
         floor_param!(
             floor_rate,
-            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
+            Artifact,
+            "OSCAR's public artifact: none; HPCC's: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_hpcc", Signals::INT));

@@ -47,25 +47,28 @@ pub(crate) fn least_share(share: Fixed, rate: Rate, path: &Path) -> Fixed {
     (share + Fixed::ratio(rate.bps(), path.line_rate.bps())).min(Fixed::ONE)
 }
 
-/// The parameters of [`least_share`] for an algorithm with a window and a rate, each with the source of its values.
+/// The parameters of [`least_share`] for an algorithm with a window and a rate, each with the class and the source of
+/// its default.
 macro_rules! floor_param {
-    (floor, $source:expr) => {
+    (floor, $evidence:ident, $source:expr) => {
         $crate::params::param!(
             Ratio "floor",
             floor,
             $crate::Fixed::ZERO,
             $crate::Fixed::ONE,
             "smallest window and rate as a fraction of base BDP and line rate, to which floor_rate is added",
+            $evidence,
             $source
         )
     };
-    (floor_rate, $source:expr) => {
+    (floor_rate, $evidence:ident, $source:expr) => {
         $crate::params::param!(
             Rate "floor_rate",
             floor_rate,
             incast_units::Rate::ZERO,
             incast_units::Rate::from_gbps(100),
             "added to the smallest rate, and its share of the line rate to the smallest window",
+            $evidence,
             $source
         )
     };

@@ -100,12 +100,14 @@ macro_rules! lazy {
     ([$($at:ident.)*] $(, $more:expr)* $(,)?) => {
         law!(
             [$($at.)* swift.],
+            { base_target: Printed, base_rtt_share: Derived, hop: Derived, fs_range: Ours },
             param!(
                 Count "trigger",
                 $($at.)* trigger,
                 1,
                 1000,
                 "delayed packets that count as a loss",
+                Printed,
                 "median paper section III-B: 5; Lazy TCP: 2"
             ),
             param!(
@@ -113,6 +115,7 @@ macro_rules! lazy {
                 $($at.)* run,
                 $crate::lswift::Run,
                 "which these are: found lost without an arrival in order between them, or adjacent in sequence and delayed at once",
+                Derived,
                 "a reading of \"five successive delayed packets\", median paper section III-B: successive"
             ),
             $($more,)*

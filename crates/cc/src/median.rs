@@ -81,6 +81,7 @@ impl MedianParams {
             0,
             MOST as u64,
             "last samples of the signal whose median the law goes by (H), at most; 0: it goes by the latest",
+            Printed,
             "median paper section III; 0 in the algorithm's own paper"
         ),
         param!(
@@ -89,6 +90,7 @@ impl MedianParams {
             Fixed::ZERO,
             Fixed::whole(4),
             "samples that count for each packet of the window, one at least and median at most; 0: median, whatever the window",
+            Ours,
             "median paper Equations 7 to 9: 1/2; chosen here: 0"
         ),
         param!(
@@ -97,6 +99,7 @@ impl MedianParams {
             1,
             100,
             "which of the samples, by size: the one of rank median_percentile/100 of their number, rounded up",
+            Printed,
             "median paper section III: the median, 50; Figure 12: 10 and 90"
         ),
         param!(
@@ -105,6 +108,7 @@ impl MedianParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "smoothed RTTs after which a sample counts no more; 0 for no limit",
+            Printed,
             "median paper section III-A: 1 to 2 in practice; its evaluation: none"
         ),
         param!(
@@ -113,18 +117,21 @@ impl MedianParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "windows per smoothed RTT at which packets are paced; 0: as the algorithm paces them",
-            "median paper Theorem 6 assumes pacing, its evaluation does not say; Linux paces TCP at 1.2"
+            Ours,
+            "median paper Theorem 6 assumes pacing, its evaluation does not say; Linux paces TCP at 1.2; chosen here: 0"
         ),
         param!(
             Flag "median_marks",
             marks,
             "whether marks go through a median of their own, besides the delay",
+            Printed,
             "median paper section III-B: the delay signals of NSCC, so false"
         ),
         param!(
             Flag "median_start",
             start,
             "whether samples that there are not yet count as the least, so that a few long delays at the start decide nothing",
+            Ours,
             "the median paper does not say; chosen here: false"
         ),
     ];

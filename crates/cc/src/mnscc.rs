@@ -115,18 +115,21 @@ impl Described for MnsccParams {
         needs: "as NSCC, and a median of four delays in the network card (a research proposal: 2025)",
     };
     const PARAMS: &'static [Param<Self>] = parameters!(
+        { target: Printed, fast_increase_share: Ours, initial_cwnd: Derived },
         param!(
             Count "history",
             filter.history,
             1,
             MOST,
             "most delays that the median is over; fewer in a window of less than twice as many packets",
+            Printed,
             "median paper, Equation 9: 4"
         ),
         param!(
             Flag "median_average",
             filter.median_average,
             "whether NSCC's average delay is one of medians, and not of the delays as measured",
+            Ours,
             "chosen here: false; the median paper section III-B: \"the delay signals\""
         ),
     );

@@ -106,6 +106,7 @@ impl Described for MSwiftParams {
             1,
             100,
             "which of the last delays, by size, the law goes by: the sample of rank percentile/100 of their number, rounded up",
+            Printed,
             "median paper section III: the median, 50; Figure 12: 10 and 90"
         ),
         param!(
@@ -114,6 +115,7 @@ impl Described for MSwiftParams {
             Fixed::ZERO,
             Fixed::whole(4),
             "last delays that count, for each packet of the window; one at least, 512 at most",
+            Printed,
             "median paper Equation 8: 1/2"
         ),
         param!(
@@ -122,6 +124,7 @@ impl Described for MSwiftParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "smoothed RTTs after which a delay counts no more; 0 for no limit",
+            Printed,
             "median paper section III-A: 1 to 2 in practice; its evaluation: none"
         ),
     );

@@ -55,9 +55,10 @@ impl Parameters for NewRenoParams {
     }
 }
 
-/// Defines the first parameters of an algorithm, and then New Reno's parameters inside it.
+/// Defines the first parameters of an algorithm, and then New Reno's parameters inside it. In braces is the class of
+/// the default that depends on the algorithm.
 macro_rules! reno {
-    ([$($at:ident.)*] $(, $first:expr)* $(,)?) => {
+    ([$($at:ident.)*], { slow_start: $slow_start:ident } $(, $first:expr)* $(,)?) => {
         &[
             $($first,)*
             param!(
@@ -66,12 +67,14 @@ macro_rules! reno {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "packets that the window grows by in a round trip",
+                Printed,
                 "RFC 5681 section 3.1: 1"
             ),
             param!(
                 Flag "slow_start",
                 $($at.)* slow_start,
                 "whether the flow starts with initial_window and doubles it each round trip, and not with one base BDP",
+                $slow_start,
                 "RFC 5681: true; the other algorithms here: false"
             ),
             param!(
@@ -80,6 +83,7 @@ macro_rules! reno {
                 1,
                 10_000,
                 "first window in packets, with slow start",
+                Printed,
                 "RFC 6928: 10"
             ),
         ]
@@ -95,7 +99,7 @@ impl Described for NewRenoParams {
         family: Family::Loss,
         needs: "nothing of switches (TCP: 1988; partial acknowledgements: 1999)",
     };
-    const PARAMS: &'static [Param<Self>] = reno!([]);
+    const PARAMS: &'static [Param<Self>] = reno!([], { slow_start: Printed });
 }
 
 /// The state of one flow under New Reno: 40 bytes.

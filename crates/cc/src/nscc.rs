@@ -271,9 +271,17 @@ fn us(time: Time) -> Fixed {
     Fixed::ratio(time.ps(), 1_000_000)
 }
 
-/// Defines the parameters of the law and of a filter.
+/// Defines the parameters of the law and of a filter. In braces are the classes of the defaults that depend on the
+/// algorithm.
 macro_rules! parameters {
-    ($($more:expr,)*) => {
+    (
+        {
+            target: $target:ident,
+            fast_increase_share: $fast_increase_share:ident,
+            initial_cwnd: $initial_cwnd:ident $(,)?
+        }
+        $(, $more:expr)* $(,)?
+    ) => {
         &[
             param!(
                 Time "target",
@@ -281,6 +289,7 @@ macro_rules! parameters {
                 Time::ZERO,
                 Time::from_ms(100),
                 "target queueing delay; 0: target_share of the base RTT",
+                $target,
                 "uet-htsim (-target_q_delay): not given; median paper section IV-A: about 1us"
             ),
             param!(
@@ -289,6 +298,7 @@ macro_rules! parameters {
                 Fixed::ratio(1, 1000),
                 Fixed::whole(1000),
                 "target queueing delay in base RTTs, without target",
+                Artifact,
                 "uet-htsim: 1 without trimming, 0.75 with trimming"
             ),
             param!(
@@ -297,6 +307,7 @@ macro_rules! parameters {
                 Rate::from_mbps(1),
                 Rate::from_gbps(100_000),
                 "rate of the network for which the gains are made; they scale with the BDP over its BDP (a)",
+                Artifact,
                 "uet-htsim: 100Gbps"
             ),
             param!(
@@ -305,6 +316,7 @@ macro_rules! parameters {
                 Time::from_ns(10),
                 Time::from_ms(100),
                 "base RTT of that network",
+                Artifact,
                 "uet-htsim: 12us"
             ),
             param!(
@@ -313,6 +325,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "increase per RTT, unmarked, in MSS times a for each reference_rtt below the target (alpha)",
+                Artifact,
                 "uet-htsim: 4"
             ),
             param!(
@@ -321,6 +334,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "increase per RTT, unmarked at or above the target, in MSS times a (fi)",
+                Artifact,
                 "uet-htsim: 5"
             ),
             param!(
@@ -329,6 +343,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "increase per base RTT in any case, in MSS times a",
+                Artifact,
                 "uet-htsim: 0.15"
             ),
             param!(
@@ -337,6 +352,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "increase per acknowledged byte after a window of delays near zero, times a (fi_scale)",
+                Artifact,
                 "uet-htsim: 0.25"
             ),
             param!(
@@ -345,6 +361,7 @@ macro_rules! parameters {
                 Time::ZERO,
                 Time::from_ms(100),
                 "delay below which fast increase is possible",
+                Artifact,
                 "uet-htsim: 1us, at any target"
             ),
             param!(
@@ -353,6 +370,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::ONE,
                 "delay below which fast increase is possible, in targets",
+                $fast_increase_share,
                 "uet-htsim: 1 in effect; for a target of 1us chosen here: 0.5, or there is no proportional increase"
             ),
             param!(
@@ -361,6 +379,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(100),
                 "share of the average delay's relative excess by which a decrease shrinks the window",
+                Artifact,
                 "uet-htsim: 0.8"
             ),
             param!(
@@ -369,6 +388,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::ratio(99, 100),
                 "largest share of the window that one decrease takes",
+                Artifact,
                 "uet-htsim: 0.5"
             ),
             param!(
@@ -377,6 +397,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::ONE,
                 "weight of a sample in the average delay",
+                Artifact,
                 "uet-htsim: 0.0125"
             ),
             param!(
@@ -385,12 +406,14 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(100),
                 "what a delay above the target counts as in the average, if unmarked, in base RTTs",
+                Artifact,
                 "uet-htsim: 0.25"
             ),
             param!(
                 Flag "quick_adapt",
                 quick_adapt,
                 "whether the window is cut to what arrived, after heavy congestion",
+                Artifact,
                 "uet-htsim: true, unless -disable_quick_adapt"
             ),
             param!(
@@ -399,6 +422,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "delay in targets above which quick adapt is due without a NACK",
+                Artifact,
                 "uet-htsim: 4"
             ),
             param!(
@@ -407,6 +431,7 @@ macro_rules! parameters {
                 0,
                 20,
                 "quick adapt is due if less than 1/2^qa_gate of the largest window arrived",
+                Artifact,
                 "uet-htsim (-qa_gate): 3"
             ),
             param!(
@@ -415,6 +440,7 @@ macro_rules! parameters {
                 0,
                 10_000,
                 "full packets after whose arrival the collected increases are added to the window",
+                Artifact,
                 "uet-htsim: 8"
             ),
             param!(
@@ -423,6 +449,7 @@ macro_rules! parameters {
                 Fixed::ONE,
                 Fixed::whole(1000),
                 "smallest window in packets",
+                Artifact,
                 "uet-htsim: 1"
             ),
             param!(
@@ -431,6 +458,7 @@ macro_rules! parameters {
                 Fixed::ratio(1, 100),
                 Fixed::whole(1000),
                 "largest window in BDPs of the flow's base RTT",
+                Artifact,
                 "uet-htsim: 1.5"
             ),
             param!(
@@ -439,30 +467,35 @@ macro_rules! parameters {
                 Fixed::ratio(1, 1_000_000),
                 Fixed::whole(1000),
                 "first window in base BDPs, at most max_cwnd",
+                $initial_cwnd,
                 "uet-htsim: 1.5; median paper section IV-A: the ideal value, read as 1"
             ),
             param!(
                 Flag "track_base_rtt",
                 track_base_rtt,
                 "whether the flow's base RTT follows the smallest RTT; else it is the transport's",
+                Artifact,
                 "uet-htsim: true"
             ),
             param!(
                 Flag "forget_base_rtt",
                 forget_base_rtt,
                 "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+                Ours,
                 "ours; uet-htsim: false"
             ),
             param!(
                 Flag "track_nacks",
                 track_nacks,
                 "whether it also follows the RTTs of trimmed packets",
+                Artifact,
                 "uet-htsim: true, unless -disable_base_rtt_update_on_nack"
             ),
             param!(
                 Flag "hole_is_nack",
                 hole_is_nack,
                 "whether a hole that the receiver reports counts as a NACK; else it changes nothing",
+                Artifact,
                 "uet-htsim (SLEEK): false"
             ),
             $($more,)*
@@ -479,7 +512,9 @@ impl Described for NsccParams {
         family: Family::Spraying,
         needs: "Ultra Ethernet network cards (1.0: 2025), switches that mark above a threshold (ECN: 2001)",
     };
-    const PARAMS: &'static [Param<Self>] = parameters!();
+    const PARAMS: &'static [Param<Self>] = parameters!(
+        { target: Artifact, fast_increase_share: Artifact, initial_cwnd: Artifact }
+    );
 }
 
 /// The state of one flow: 128 bytes, and the state of the filter.

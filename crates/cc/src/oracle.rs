@@ -80,6 +80,7 @@ impl Described for OracleParams {
             Time::ZERO,
             Time::from_ms(100),
             "how long after a change of the number of flows it takes effect",
+            Printed,
             "OSCAR section 3.2: 50us"
         ),
         param!(
@@ -87,6 +88,7 @@ impl Described for OracleParams {
             begins,
             Begins,
             "from when a flow that begins is counted: when its first packet leaves, or when it arrives",
+            Artifact,
             "OSCAR does not say; chosen here, as Figure 3 in its public artifact, whose windows change 50us after the flows begin: sent"
         ),
         param!(
@@ -95,6 +97,7 @@ impl Described for OracleParams {
             Fixed::ratio(1, 1000),
             Fixed::whole(1000),
             "bytes in flight of all flows together, in base BDPs; above 1, the excess is the queue",
+            Derived,
             "OSCAR section 3.2, a target of one base BDP of queue: 2"
         ),
         param!(
@@ -103,6 +106,7 @@ impl Described for OracleParams {
             Fixed::ratio(1, 1000),
             Fixed::whole(1000),
             "largest window of a flow in base BDPs, also before it knows the number of flows",
+            Artifact,
             "Figure 3 in OSCAR's public artifact: 1"
         ),
     ];

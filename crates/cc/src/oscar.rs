@@ -212,6 +212,7 @@ impl Described for OscarParams {
             Fixed::ONE,
             Fixed::whole(100),
             "target delay as a multiple of the base RTT, to which target_queue and target_time are added",
+            Artifact,
             "OSCAR section 4.4: 1.5; its public artifact: 1"
         ),
         param!(
@@ -220,7 +221,8 @@ impl Described for OscarParams {
             Bytes::ZERO,
             Bytes::new(1_000_000_000),
             "added to the target delay: the time in which the line drains this queue",
-            "OSCAR's public artifact: 75KB"
+            Printed,
+            "OSCAR section 4.4: none; its public artifact: 75KB"
         ),
         param!(
             Time "target_time",
@@ -228,7 +230,8 @@ impl Described for OscarParams {
             Time::ZERO,
             Time::from_ms(10),
             "added to the target delay: a queueing delay that depends on neither the path nor its rate",
-            "chosen here"
+            Measured,
+            "chosen here by measurement: 7us; OSCAR section 4.4: none"
         ),
         param!(
             Ratio "tau",
@@ -236,6 +239,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::whole(4),
             "period of the batched estimator as a multiple of the base RTT, to which tau_time is added",
+            Printed,
             "OSCAR section 4.1.1: 0.5; its public artifact: 0"
         ),
         param!(
@@ -244,7 +248,8 @@ impl Described for OscarParams {
             Time::ZERO,
             Time::from_ms(10),
             "added to the period of the batched estimator",
-            "OSCAR's public artifact: 5us"
+            Printed,
+            "OSCAR section 4.1.1: none; its public artifact: 5us"
         ),
         param!(
             Ratio "u_hai",
@@ -252,6 +257,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::ONE,
             "hyper increase of a batch that met no queue, as a ratio to the line rate",
+            Printed,
             "OSCAR section 4.4: 0.01; default of its public artifact's class: 0.25"
         ),
         param!(
@@ -260,6 +266,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::ONE,
             "additive increase after each multiplicative step, as a ratio to the line rate",
+            Printed,
             "OSCAR section 4.4: 0.001; Figure 9 in its public artifact: 0.0012"
         ),
         param!(
@@ -268,6 +275,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::whole(10),
             "a delay up to base RTT plus this multiple of it (plus epsilon_time) means an empty queue",
+            Derived,
             "OSCAR section 4.2 without a value; 0.08 is the public artifact's 1us at 12us"
         ),
         param!(
@@ -276,7 +284,8 @@ impl Described for OscarParams {
             Time::ZERO,
             Time::from_ms(10),
             "added to the delay up to which the queue counts as empty",
-            "OSCAR's public artifact: 1us"
+            Derived,
+            "none beside epsilon; OSCAR's public artifact: 1us"
         ),
         param!(
             Time "dead_band",
@@ -284,6 +293,7 @@ impl Described for OscarParams {
             Time::ZERO,
             Time::from_ms(10),
             "how far below the target delay the flow stops taking the larger step",
+            Printed,
             "OSCAR Algorithm 2 line 9: none; its public artifact: 0.5us"
         ),
         param!(
@@ -292,6 +302,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "batches spanning more periods than this (an idle flow) move by the window loop alone; 0: none",
+            Printed,
             "OSCAR Algorithm 2: none; its public artifact: 3"
         ),
         param!(
@@ -300,6 +311,7 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::ONE,
             "the gradient counts as at least minus this",
+            Derived,
             "OSCAR Algorithm 2 states none, 1 is the physical limit; its public artifact: 0.9"
         ),
         param!(
@@ -308,30 +320,35 @@ impl Described for OscarParams {
             Fixed::ZERO,
             Fixed::ONE,
             "smallest ratio of window and rate",
+            Printed,
             "OSCAR states none (an update adds u_ai or u_hai); its public artifact: 0.001"
         ),
         param!(
             Flag "start_with_next",
             start_with_next,
             "whether a batch starts with the next acknowledged packet, not the one that closed the last, and closes only beyond its period",
+            Printed,
             "OSCAR Algorithm 1 line 12: false; its public artifact: true"
         ),
         param!(
             Flag "one_way_delay",
             one_way_delay,
             "whether to use one-way delay, plus the base delay of the way back, as the delay",
-            "OSCAR Appendix A.2: OSCAR-OWD"
+            Printed,
+            "OSCAR section 4.1: false; Appendix A.2, OSCAR-OWD: true"
         ),
         param!(
             Flag "three_points",
             three_points,
             "whether only the first, middle and last acknowledgement of a batch feed the gradient",
+            Printed,
             "OSCAR Appendix A.1: OSCAR-ACKC"
         ),
         param!(
             Flag "batched",
             batched,
             "whether to batch; if not, every acknowledgement is an update with the difference quotient",
+            Printed,
             "OSCAR Algorithm 1: true; false is ours"
         ),
     ];

@@ -94,6 +94,50 @@ impl Kind {
     }
 }
 
+/// The class of the evidence for a value: how firmly it belongs to the algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// A paper or a standard has it.
+    Printed,
+    /// Public code has it, of the authors or of another simulator.
+    Artifact,
+    /// It was chosen here by measurement.
+    Measured,
+    /// It follows from what is printed or published.
+    Derived,
+    /// It was chosen here.
+    Ours,
+}
+
+impl Evidence {
+    /// Every class, from the firmest on.
+    pub const ALL: [Self; 5] = [Self::Printed, Self::Artifact, Self::Measured, Self::Derived, Self::Ours];
+
+    /// Its name in lists.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Artifact => "artifact",
+            Self::Measured => "measured",
+            Self::Derived => "derived",
+            Self::Ours => "ours",
+        }
+    }
+
+    /// Returns its meaning, in a few words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Printed => "a paper or a standard has it, as a number or in the algorithm as it is printed",
+            Self::Artifact => "public code has it: the authors' or another simulator's",
+            Self::Measured => "chosen here, by measurements of several values",
+            Self::Derived => "follows from what is printed, by calculation or as one reading of it",
+            Self::Ours => "chosen here",
+        }
+    }
+}
+
 /// One parameter of an algorithm whose parameters are a `P`.
 #[derive(Clone, Copy, Debug)]
 pub struct Param<P> {
@@ -103,6 +147,8 @@ pub struct Param<P> {
     pub kind: Kind,
     /// One sentence of meaning.
     pub meaning: &'static str,
+    /// Class of the evidence for its default.
+    pub evidence: Evidence,
     /// Source of its default: paper, section, table or equation.
     pub source: &'static str,
     /// Reads it.
@@ -309,13 +355,14 @@ macro_rules! presets {
 pub(crate) use presets;
 
 /// One [`Param`], from its kind, its name in scenario files, its field (or one of a field, as `law.ai`), its range,
-/// its meaning and its source.
+/// its meaning, the [`Evidence`] for its default, and the default's source.
 macro_rules! param {
-    (choice $name:literal, $($field:ident).+, $choice:ty, $meaning:expr, $source:expr) => {
+    (choice $name:literal, $($field:ident).+, $choice:ty, $meaning:expr, $evidence:ident, $source:expr) => {
         $crate::params::Param {
             name: $name,
             kind: $crate::params::Kind::Choice(<$choice>::WORDS),
             meaning: $meaning,
+            evidence: $crate::params::Evidence::$evidence,
             source: $source,
             get: |p| $crate::params::Value::Choice(p.$($field).+.place()),
             set: |p, v| {
@@ -327,19 +374,20 @@ macro_rules! param {
             },
         }
     };
-    (Flag $name:literal, $($field:ident).+, $meaning:expr, $source:expr) => {
-        $crate::params::param!(@one Flag, $name, $($field).+, $crate::params::Kind::Flag, $meaning, $source)
+    (Flag $name:literal, $($field:ident).+, $meaning:expr, $evidence:ident, $source:expr) => {
+        $crate::params::param!(@one Flag, $name, $($field).+, $crate::params::Kind::Flag, $meaning, $evidence, $source)
     };
-    ($kind:ident $name:literal, $($field:ident).+, $low:expr, $high:expr, $meaning:expr, $source:expr) => {
+    ($kind:ident $name:literal, $($field:ident).+, $low:expr, $high:expr, $meaning:expr, $evidence:ident, $source:expr) => {
         $crate::params::param!(
-            @one $kind, $name, $($field).+, $crate::params::Kind::$kind($low, $high), $meaning, $source
+            @one $kind, $name, $($field).+, $crate::params::Kind::$kind($low, $high), $meaning, $evidence, $source
         )
     };
-    (@one $kind:ident, $name:literal, $($field:ident).+, $range:expr, $meaning:expr, $source:expr) => {
+    (@one $kind:ident, $name:literal, $($field:ident).+, $range:expr, $meaning:expr, $evidence:ident, $source:expr) => {
         $crate::params::Param {
             name: $name,
             kind: $range,
             meaning: $meaning,
+            evidence: $crate::params::Evidence::$evidence,
             source: $source,
             get: |p| $crate::params::Value::$kind(p.$($field).+),
             set: |p, v| {

@@ -167,6 +167,7 @@ macro_rules! with_common_params {
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
                 "weight of the new RTT difference in the average",
+                Printed,
                 "ECN or Delay; SQCC section IV: 0.875"
             ),
             $crate::params::param!(
@@ -175,7 +176,8 @@ macro_rules! with_common_params {
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
                 "multiplicative decrease per unit of error",
-                "ECN or Delay; SQCC section IV: 0.008"
+                Measured,
+                "ECN or Delay; SQCC section IV: 0.008; chosen here by measurement: 0.05"
             ),
             $crate::params::param!(
                 Time "t_low",
@@ -183,7 +185,8 @@ macro_rules! with_common_params {
                 incast_units::Time::ZERO,
                 incast_units::Time::from_ms(100),
                 "RTT below which the rate always grows, and to which the error refers; 0: by queue_low",
-                "ECN or Delay; SQCC section IV: 50us"
+                Ours,
+                "ECN or Delay; SQCC section IV: 50us; 0 is ours"
             ),
             $crate::params::param!(
                 Time "t_high",
@@ -191,7 +194,8 @@ macro_rules! with_common_params {
                 incast_units::Time::ZERO,
                 incast_units::Time::from_ms(1000),
                 "RTT from which on the rate always shrinks; 0: by queue_high",
-                "ECN or Delay; SQCC section IV: 500us"
+                Ours,
+                "ECN or Delay; SQCC section IV: 500us; 0 is ours"
             ),
             $crate::params::param!(
                 Time "min_rtt",
@@ -199,7 +203,8 @@ macro_rules! with_common_params {
                 incast_units::Time::ZERO,
                 incast_units::Time::from_ms(100),
                 "RTT by which the gradient is normalised, D_minRTT; 0: by min_rtts",
-                "ECN or Delay: 20us; SQCC does not print it: 5us, its delay D, chosen here"
+                Ours,
+                "ECN or Delay: 20us; SQCC does not print it: 5us, its delay D, chosen here; 0 is ours"
             ),
             $crate::params::param!(
                 Rate "delta",
@@ -207,7 +212,8 @@ macro_rules! with_common_params {
                 incast_units::Rate::ZERO,
                 incast_units::Rate::from_gbps(100),
                 "additive step; where it adapts, its largest value; 0: by delta_share",
-                "ECN or Delay; SQCC section IV: 10Mbps"
+                Ours,
+                "ECN or Delay; SQCC section IV: 10Mbps; 0 is ours"
             ),
             $crate::params::param!(
                 Bytes "segment",
@@ -215,7 +221,8 @@ macro_rules! with_common_params {
                 incast_units::Bytes::ZERO,
                 incast_units::Bytes::new(1_000_000_000),
                 "bytes acknowledged (on the wire) that complete a segment; 0: by segment_share",
-                "ECN or Delay: 16KB for the patched algorithm; SQCC: T_low = seg/C = 50us at 10Gbps, 64KB"
+                Ours,
+                "ECN or Delay: 16KB for the patched algorithm; SQCC: T_low = seg/C = 50us at 10Gbps, 64KB; 0 is ours"
             ),
             $crate::params::param!(
                 Ratio "min_factor",
@@ -223,6 +230,7 @@ macro_rules! with_common_params {
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
                 "least factor of a decrease between t_low and t_high",
+                Ours,
                 "chosen here: 0.5, as eRPC bounds a step; the papers have none"
             ),
             $crate::params::param!(
@@ -231,6 +239,7 @@ macro_rules! with_common_params {
                 incast_units::Rate::from_bps(1),
                 incast_units::Rate::from_gbps(100),
                 "smallest rate, to which floor is added",
+                Ours,
                 "chosen here: 100kbps, well below the share of one of 1000 flows at 10Gbps"
             ),
             $crate::params::param!(
@@ -239,6 +248,7 @@ macro_rules! with_common_params {
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
                 "added to the smallest rate: a share of the line rate",
+                Ours,
                 "chosen here: 0.001, the share of TIMELY; at less a flow waits long for the next sample"
             ),
             $crate::params::param!(
@@ -247,6 +257,7 @@ macro_rules! with_common_params {
                 $crate::Fixed::ZERO,
                 $crate::Fixed::ONE,
                 "rate of a new flow as a share of the line rate, at least the smallest rate",
+                Printed,
                 "ECN or Delay: 1 for the first flow of a sender; 1/N in its validation with N flows; SQCC does not say"
             ),
             $crate::scale::scale_param!(queue_low, $($own.)? scale.low),
@@ -259,6 +270,7 @@ macro_rules! with_common_params {
                 $($own.)? window,
                 $crate::limits::RateWindow,
                 "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+                Artifact,
                 "the papers: none; scaled: rate, as HPCC's public artifact has it for TIMELY"
             ),
             $($other,)*

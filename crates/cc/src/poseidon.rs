@@ -162,6 +162,7 @@ impl Described for PoseidonParams {
             Time::from_ns(1),
             Time::from_ms(10),
             "span of the target delays between the line's rate and r_min",
+            Artifact,
             "Poseidon Equation 3; OSCAR's public artifact: 40us; the first author's simulator: 525 kB of queue, 42us at 100Gbps"
         ),
         param!(
@@ -170,6 +171,7 @@ impl Described for PoseidonParams {
             Time::ZERO,
             Time::from_ms(10),
             "target delay of a flow at line rate",
+            Artifact,
             "Poseidon Equation 3; OSCAR's public artifact: 2us; the first author's simulator: 25 kB of queue, 2us at 100Gbps"
         ),
         param!(
@@ -178,6 +180,7 @@ impl Described for PoseidonParams {
             Fixed::ZERO,
             Fixed::ONE,
             "share of the way in ln(rate) to the rate that suits the delay that a round trip goes",
+            Artifact,
             "Poseidon Equation 4; OSCAR's public artifact and the first author's runs: 0.25; Figure 1 of OSCAR: 0.05"
         ),
         param!(
@@ -186,6 +189,7 @@ impl Described for PoseidonParams {
             Fixed::ratio(1, 1_000_000),
             Fixed::ratio(9, 10),
             "lowest rate, as a ratio to the line: its target delay is p + k, and its window in an empty network is the smallest",
+            Artifact,
             "Poseidon Equation 3; OSCAR's public artifact: 0.001; the first author's runs: 1Gbps at 100Gbps"
         ),
         param!(
@@ -194,6 +198,7 @@ impl Described for PoseidonParams {
             Fixed::ZERO,
             Fixed::ONE,
             "smallest factor of a round trip",
+            Artifact,
             "OSCAR Table 5 names it, without a value; the first author's simulator: 0.4"
         ),
         param!(
@@ -202,6 +207,7 @@ impl Described for PoseidonParams {
             Fixed::ONE,
             Fixed::whole(1000),
             "largest factor of a round trip",
+            Artifact,
             "OSCAR Table 5 names it, without a value; the first author's simulator: 2.5"
         ),
         param!(
@@ -209,6 +215,7 @@ impl Described for PoseidonParams {
             md,
             Decrease,
             "above the target: the whole factor once per round trip, or a part of it with every acknowledgement",
+            Artifact,
             "per_rtt: OSCAR's public artifact; per_ack: the first author's simulator, in which per_rtt is switched off"
         ),
         param!(
@@ -216,6 +223,7 @@ impl Described for PoseidonParams {
             alpha,
             Alpha,
             "what stands for α in Equation 4: ln(r_max/r_min), or the flow's own ln(r_max/r)",
+            Printed,
             "range: Poseidon Equation 4 and the first author's simulator; flow: OSCAR's public artifact"
         ),
         param!(
@@ -224,6 +232,7 @@ impl Described for PoseidonParams {
             Fixed::ratio(1, 1_000_000),
             Fixed::whole(100),
             "first window in base BDPs",
+            Ours,
             "1: all algorithms start here with one base BDP; the first author's simulator: 0.01 from the second measurement on"
         ),
         param!(
@@ -232,6 +241,7 @@ impl Described for PoseidonParams {
             Fixed::ratio(1, 100),
             Fixed::whole(100),
             "largest window in base BDPs",
+            Artifact,
             "OSCAR Table 5 names it, without a value; OSCAR's public artifact: 1"
         ),
         param!(
@@ -240,6 +250,7 @@ impl Described for PoseidonParams {
             Time::from_ps(1),
             Time::from_us(100),
             "unit in which packets carry the delay, rounded down, in 16 bits",
+            Ours,
             "chosen here for the 2 bytes of the paper: 16ns, up to 1.05ms; OSCAR's public artifact: 1us"
         ),
         param!(
@@ -248,6 +259,7 @@ impl Described for PoseidonParams {
             0,
             64,
             "bytes that the delay adds to a data packet and to an acknowledgement",
+            Printed,
             "Poseidon, as OSCAR section 2 tells it: 2; OSCAR's public artifact: 12; the first author's simulator: HPCC's 42"
         ),
     ];

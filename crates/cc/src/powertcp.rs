@@ -201,6 +201,7 @@ macro_rules! shared_param {
             $crate::Fixed::ONE,
             $crate::Fixed::whole(1_000_000),
             "N, the flows expected to share the sender's link: an update adds 1/N of the base BDP",
+            Artifact,
             "PowerTCP section 3.3 leaves N open; both public artifacts add 0.006 of the BDP: N = 166.7"
         )
     };
@@ -210,6 +211,7 @@ macro_rules! shared_param {
             pacing,
             $crate::powertcp::Pacing,
             "packets leave at window/base RTT, or at line rate while the window holds a packet",
+            Printed,
             $source
         )
     };
@@ -220,6 +222,7 @@ macro_rules! shared_param {
             $crate::Fixed::ratio(1, 10),
             $crate::Fixed::whole(1000),
             "largest window as a multiple of the base BDP",
+            Printed,
             $source
         )
     };
@@ -241,6 +244,7 @@ impl Described for PowerTcpParams {
             Fixed::ratio(1, 1000),
             Fixed::ONE,
             "weight of a newly computed window",
+            Printed,
             "PowerTCP section 3.3: 0.9"
         ),
         shared_param!(flows),
@@ -250,6 +254,7 @@ impl Described for PowerTcpParams {
             Fixed::ratio(1, 10),
             Fixed::whole(10),
             "power is divided by this before it is used: a target utilisation",
+            Artifact,
             "PowerTCP Algorithm 1: 1; the public artifacts of PowerTCP and OSCAR: 0.95"
         ),
         param!(
@@ -258,6 +263,7 @@ impl Described for PowerTcpParams {
             Fixed::ZERO,
             Fixed::ONE,
             "least arrival rate of a port that is believed, as a fraction of its rate",
+            Artifact,
             "PowerTCP Algorithm 1: none; its public artifact: 0.5; OSCAR's: off"
         ),
         param!(
@@ -265,6 +271,7 @@ impl Described for PowerTcpParams {
             idle_sample,
             IdleSample,
             "a sample in which nothing arrived at any port counts as a power of zero (taken), or not at all (skipped)",
+            Printed,
             "PowerTCP Algorithm 1 lines 9, 20: skipped; OSCAR's public artifact: taken; PowerTCP's has none (arrival_floor)"
         ),
         param!(
@@ -272,6 +279,7 @@ impl Described for PowerTcpParams {
             old_window,
             OldWindow,
             "the old window is remembered once per RTT, or is that at which the acknowledged packet left",
+            Printed,
             "PowerTCP section 3.3 and line 7: per-rtt; its Equation 7: per-packet"
         ),
         param!(
@@ -279,6 +287,7 @@ impl Described for PowerTcpParams {
             last_term,
             LastTerm,
             "whether the part of the window that is kept is that of now or that of one RTT ago",
+            Artifact,
             "PowerTCP Algorithm 1 line 27: current; the public artifacts of PowerTCP and OSCAR: old"
         ),
         param!(
@@ -286,18 +295,21 @@ impl Described for PowerTcpParams {
             update,
             Update,
             "the window moves with every ack from a reference renewed once per RTT, or once per RTT",
+            Printed,
             "PowerTCP Algorithm 1: ack; its section 5 (Figure 8): rtt"
         ),
         param!(
             Flag "track_base_rtt",
             track_base_rtt,
             "whether the smallest RTT serves as base RTT when it is below the configured one",
+            Printed,
             "PowerTCP section 3.3 names it as an alternative"
         ),
         param!(
             Flag "forget_base_rtt",
             forget_base_rtt,
             "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+            Ours,
             "ours"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 1 line 6: window; OSCAR's public artifact: line"),
@@ -305,14 +317,15 @@ impl Described for PowerTcpParams {
             Flag "bounded_dt",
             bounded_dt,
             "whether the time between two records counts at most one base RTT in the average of the power",
+            Printed,
             "PowerTCP Algorithm 1 line 24, whose weight must be in [0, 1], and its public artifact: true; OSCAR's: false"
         ),
         shared_param!(
             window_cap,
             "PowerTCP Algorithm 1 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
-        floor_param!(floor, "PowerTCP states none; OSCAR's public artifact: 0.001"),
-        floor_param!(floor_rate, "PowerTCP's public artifact: 100Mbps"),
+        floor_param!(floor, Artifact, "PowerTCP states none; OSCAR's public artifact: 0.001"),
+        floor_param!(floor_rate, Artifact, "OSCAR's public artifact: none; PowerTCP's: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
 }

@@ -62,12 +62,14 @@ impl Described for ReTcpParams {
     };
     const PARAMS: &'static [Param<Self>] = reno!(
         [reno.],
+        { slow_start: Ours },
         param!(
             Ratio "up",
             up,
             Fixed::ONE,
             Fixed::whole(100),
             "the window is multiplied by this when a circuit is announced",
+            Derived,
             "the ratio of the rates, 100Gbps to 25Gbps in PowerTCP section 5: 4; reTCP's kernel module (jump_up): 2"
         ),
         param!(
@@ -76,6 +78,7 @@ impl Described for ReTcpParams {
             Fixed::ONE,
             Fixed::whole(100),
             "the window is divided by this when the circuit is gone",
+            Derived,
             "as up: 4; reTCP's kernel module (jump_down): 2"
         ),
     );

@@ -91,35 +91,36 @@ macro_rules! scale_param {
     (queue_low, $($field:ident).+) => {
         $crate::scale::scale_param!(@ "queue_low", $($field).+, 1000,
             "t_low less the base RTT, in base RTTs, if t_low is 0",
-            "chosen here by measurement")
+            Measured, "chosen here by measurement")
     };
     (queue_high, $($field:ident).+) => {
         $crate::scale::scale_param!(@ "queue_high", $($field).+, 1000,
             "t_high less the base RTT, in base RTTs, if t_high is 0",
-            "chosen here by measurement")
+            Measured, "chosen here by measurement")
     };
     (min_rtts, $($field:ident).+) => {
         $crate::scale::scale_param!(@ "min_rtts", $($field).+, 1000,
             "min_rtt in base RTTs, if min_rtt is 0",
-            "chosen here: D_minRTT is the RTT without queues")
+            Derived, "D_minRTT is the RTT without queues")
     };
     (delta_share, $($field:ident).+) => {
         $crate::scale::scale_param!(@ "delta_share", $($field).+, 1,
             "delta as a share of the line rate, if delta is 0",
-            "chosen here by measurement; the papers have 0.001, 10Mbps of 10Gbps")
+            Measured, "chosen here by measurement; the papers have 0.001, 10Mbps of 10Gbps")
     };
     (segment_share, $($field:ident).+) => {
         $crate::scale::scale_param!(@ "segment_share", $($field).+, 1000,
             "segment as a share of the base BDP, if segment is 0",
-            "chosen here by measurement")
+            Measured, "chosen here by measurement")
     };
-    (@ $name:literal, $($field:ident).+, $most:literal, $meaning:expr, $source:expr) => {
+    (@ $name:literal, $($field:ident).+, $most:literal, $meaning:expr, $evidence:ident, $source:expr) => {
         $crate::params::param!(
             Ratio $name,
             $($field).+,
             $crate::Fixed::ZERO,
             $crate::Fixed::whole($most),
             $meaning,
+            $evidence,
             $source
         )
     };

@@ -163,6 +163,7 @@ impl Described for SmarttParams {
             Time::ZERO,
             Time::from_ms(100),
             "target queueing delay; 0: target_share of the base RTT",
+            Printed,
             "median paper, Appendix A: not given; uet-htsim: 7us"
         ),
         param!(
@@ -171,6 +172,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "target queueing delay in base RTTs, without target",
+            Printed,
             "median paper, Appendix A: targetRTT = 1.5 baseRTT, so 0.5"
         ),
         param!(
@@ -179,6 +181,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "multiplicative increase per RTT in packets, times how far the target is above the RTT, in RTTs",
+            Printed,
             "median paper, Appendix A, and uet-htsim: 2"
         ),
         param!(
@@ -187,6 +190,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "multiplicative decrease per acknowledged byte, times how far the RTT is above the target, in RTTs",
+            Printed,
             "median paper, Appendix A: 2; uet-htsim: 1"
         ),
         param!(
@@ -195,6 +199,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "fair increase per RTT in packets",
+            Printed,
             "median paper, Appendix A, and uet-htsim: 0.25"
         ),
         param!(
@@ -203,6 +208,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::ONE,
             "share of the window that fair decrease takes for fd_of marked bytes",
+            Printed,
             "median paper, Appendix A, and uet-htsim: 0.8"
         ),
         param!(
@@ -210,6 +216,7 @@ impl Described for SmarttParams {
             fd_of,
             Reference,
             "what fair decrease is relative to: the base BDP or the largest window",
+            Printed,
             "median paper, Appendix A: the BDP; uet-htsim: the largest window"
         ),
         param!(
@@ -218,6 +225,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::whole(1000),
             "packets that an acknowledgement adds after a window of RTTs near the base RTT",
+            Artifact,
             "uet-htsim: 4"
         ),
         param!(
@@ -226,12 +234,14 @@ impl Described for SmarttParams {
             Time::ZERO,
             Time::from_ms(100),
             "queueing delay below which fast increase is possible",
+            Artifact,
             "uet-htsim: 1us"
         ),
         param!(
             Flag "wait_to_decrease",
             wait_to_decrease,
             "whether the window only shrinks while the average of marks is above wait_threshold",
+            Printed,
             "median paper, Appendix A: false, though SMaRTT has it; uet-htsim: false"
         ),
         param!(
@@ -240,6 +250,7 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::ONE,
             "average of marks above which the window shrinks, with wait_to_decrease",
+            Printed,
             "median paper, Appendix A: 0.25; uet-htsim: 0.3"
         ),
         param!(
@@ -248,12 +259,14 @@ impl Described for SmarttParams {
             Fixed::ZERO,
             Fixed::ONE,
             "weight of an acknowledgement in the average of marks",
+            Artifact,
             "uet-htsim: 0.05"
         ),
         param!(
             Flag "quick_adapt",
             quick_adapt,
             "whether NACKs cut the window to what arrived within one target RTT",
+            Artifact,
             "uet-htsim: true"
         ),
         param!(
@@ -262,6 +275,7 @@ impl Described for SmarttParams {
             Fixed::ratio(1, 100),
             Fixed::whole(1000),
             "largest window in base BDPs",
+            Ours,
             "chosen here: 1.25; an argument of uet-htsim"
         ),
         param!(
@@ -270,6 +284,7 @@ impl Described for SmarttParams {
             Fixed::ratio(1, 1_000_000),
             Fixed::whole(1000),
             "first window in base BDPs, at most max_cwnd",
+            Ours,
             "all algorithms start here with one base BDP; uet-htsim: max_cwnd"
         ),
     ];

@@ -153,6 +153,7 @@ impl Described for SqccParams {
             stage,
             Stage,
             "how much of SQCC is used: its error function, also the adaptive delta, also the adaptive t_low",
+            Printed,
             "SQCC section IV: Figure 1 has error, Figure 2 delta, Figure 4 full"
         ),
         param!(
@@ -160,6 +161,7 @@ impl Described for SqccParams {
             count,
             Count,
             "where the number of flows comes from: acknowledgements, or round(C/rate), 1 to 4096",
+            Printed,
             "SQCC section III: receiver; that it can be estimated, without a formula: the formula is chosen here"
         ),
         param!(
@@ -167,6 +169,7 @@ impl Described for SqccParams {
             rounding,
             Rounding,
             "k, at least 1: ceil(lg N) - 1 in figures, otherwise floor or ceil of lg N",
+            Derived,
             "chosen here: the one that fits SQCC Table II and Figures 2 and 4; Algorithm 3: floor; Equation 25: ceil"
         ),
         param!(
@@ -175,6 +178,7 @@ impl Described for SqccParams {
             Fixed::ratio(1, 1000),
             Fixed::whole(1000),
             "the bottleneck's rate C in delta = k C/N^2, as a share of the line rate",
+            Ours,
             "chosen here: 1, a sender knows the rate of its own link"
         ),
     );

@@ -222,9 +222,18 @@ derived! {
 }
 
 /// The parameters of Swift's law, which LSwift and MSwift share, where they are in the parameters of an algorithm, and
-/// what the algorithm has besides.
+/// what the algorithm has besides. In braces are the classes of the defaults that differ among them.
 macro_rules! law {
-    ([$($at:ident.)*] $(, $more:expr)* $(,)?) => {
+    (
+        [$($at:ident.)*],
+        {
+            base_target: $base_target:ident,
+            base_rtt_share: $base_rtt_share:ident,
+            hop: $hop:ident,
+            fs_range: $fs_range:ident $(,)?
+        }
+        $(, $more:expr)* $(,)?
+    ) => {
         &[
             param!(
                 Time "base_target",
@@ -232,6 +241,7 @@ macro_rules! law {
                 Time::ZERO,
                 Time::from_ms(100),
                 "least target delay; with hops and base_rtt_share it must exceed the base RTT",
+                $base_target,
                 "csg-htsim: 20us; OSCAR's public artifact and Bolt's ns-3 code: 25us; the median paper: about 1us of queue"
             ),
             param!(
@@ -240,6 +250,7 @@ macro_rules! law {
                 Fixed::ZERO,
                 Fixed::whole(100),
                 "multiple of the base RTT that is added to base_target",
+                $base_rtt_share,
                 "Swift: 0; OSCAR's public artifact and for the median paper: 1"
             ),
             param!(
@@ -248,6 +259,7 @@ macro_rules! law {
                 Time::ZERO,
                 Time::from_ms(1),
                 "target delay per link from sender to receiver",
+                $hop,
                 "Swift section 3.5 without a value; csg-htsim: 20us/6.55, in effect none; OSCAR's public artifact: none; Bolt's ns-3 code: 1us"
             ),
             param!(
@@ -256,6 +268,7 @@ macro_rules! law {
                 Time::ZERO,
                 Time::from_ms(100),
                 "most that flow scaling adds to the target delay",
+                $fs_range,
                 "csg-htsim: 5 times its base target; OSCAR's public artifact: 4 times its own; Bolt's ns-3 code: 100us; chosen here for the median paper: 5us"
             ),
             param!(
@@ -264,6 +277,7 @@ macro_rules! law {
                 Fixed::ratio(1, 1_000_000),
                 Fixed::whole(1_000_000),
                 "window, in unit, at which flow scaling adds all of fs_range",
+                Printed,
                 "Swift section 3.5 and csg-htsim: 0.1 packets; OSCAR's public artifact: 0.1 base BDP"
             ),
             param!(
@@ -272,6 +286,7 @@ macro_rules! law {
                 Fixed::ratio(1, 1_000_000),
                 Fixed::whole(1_000_000),
                 "window, in unit, at which flow scaling adds nothing",
+                Artifact,
                 "csg-htsim: 100 packets; Bolt's ns-3 code: 256; OSCAR's public artifact: 1 base BDP"
             ),
             param!(
@@ -280,6 +295,7 @@ macro_rules! law {
                 Fixed::ZERO,
                 Fixed::whole(1000),
                 "additive increase per RTT, in unit",
+                Artifact,
                 "csg-htsim and Bolt's ns-3 code: 1 packet; OSCAR's public artifact: 0.001 base BDP"
             ),
             param!(
@@ -288,6 +304,7 @@ macro_rules! law {
                 Fixed::ZERO,
                 Fixed::ONE,
                 "share of the relative excess delay by which the window shrinks",
+                Artifact,
                 "csg-htsim, OSCAR's public artifact and Bolt's ns-3 code: 0.8"
             ),
             param!(
@@ -296,6 +313,7 @@ macro_rules! law {
                 Fixed::ZERO,
                 Fixed::ratio(99, 100),
                 "largest share of the window that one decrease takes",
+                Artifact,
                 "csg-htsim, OSCAR's public artifact and Bolt's ns-3 code: 0.5"
             ),
             param!(
@@ -304,6 +322,7 @@ macro_rules! law {
                 Fixed::ratio(1, 1_000_000),
                 Fixed::whole(1000),
                 "smallest window, in unit",
+                Artifact,
                 "csg-htsim: 10 bytes, 0.01 of a packet of 1000 and 0.0025 of its own of 4000; Bolt's ns-3 code: 15 bytes; OSCAR's public artifact: 0.0001 base BDP"
             ),
             param!(
@@ -312,6 +331,7 @@ macro_rules! law {
                 Fixed::ratio(1, 100),
                 Fixed::whole(1_000_000_000),
                 "largest window, in unit",
+                Artifact,
                 "Swift without a value; csg-htsim: 1000 packets; Bolt's ns-3 code: 256; OSCAR's public artifact: 1 base BDP"
             ),
             param!(
@@ -320,6 +340,7 @@ macro_rules! law {
                 1,
                 1000,
                 "timeouts in a row after which the window is the smallest",
+                Artifact,
                 "Swift Algorithm 1, RETX_RESET_THRESHOLD; csg-htsim: 5"
             ),
             param!(
@@ -327,30 +348,35 @@ macro_rules! law {
                 $($at.)* unit,
                 $crate::swift::Unit,
                 "what fs_min, fs_max, ai, min_cwnd and max_cwnd count in: full packets or base BDPs",
+                Printed,
                 "Swift: packets; OSCAR's public artifact: base BDPs"
             ),
             param!(
                 Flag "grow_unused",
                 $($at.)* grow_unused,
                 "whether a window grows that the bytes in flight do not fill",
-                "Swift without a word; RFC 7661 for TCP: false; csg-htsim and OSCAR's public artifact: true"
+                Ours,
+                "chosen here, as RFC 7661 for TCP: false; Swift without a word; csg-htsim and OSCAR's public artifact: true"
             ),
             param!(
                 Flag "ai_below_packet",
                 $($at.)* ai_below_packet,
                 "whether the step of an acknowledged packet is ai/window below one packet too, and not ai",
+                Printed,
                 "Swift Algorithm 1 and csg-htsim: false; OSCAR's public artifact: true"
             ),
             param!(
                 Flag "smoothed_rtt",
                 $($at.)* smoothed_rtt,
                 "whether \"once per RTT\" and the pacing go by the RTT smoothed with 1/8, and not by the latest",
+                Artifact,
                 "Swift Algorithm 1 without a word; csg-htsim: true; Bolt's ns-3 code: false"
             ),
             param!(
                 Flag "whole_packets",
                 $($at.)* whole_packets,
                 "whether flow scaling counts the whole packets of the window (below one it adds all of fs_range)",
+                Printed,
                 "Swift section 3.5: false; csg-htsim: true"
             ),
             $($more,)*
@@ -367,7 +393,10 @@ impl Described for SwiftParams {
         family: Family::Delay,
         needs: "timestamps of network cards at both ends, echoed in acknowledgements (2015); nothing from switches",
     };
-    const PARAMS: &'static [Param<Self>] = law!([]);
+    const PARAMS: &'static [Param<Self>] = law!(
+        [],
+        { base_target: Artifact, base_rtt_share: Printed, hop: Artifact, fs_range: Artifact }
+    );
 
     fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
         let setup = Setup::new(*self, *path);

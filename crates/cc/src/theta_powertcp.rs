@@ -142,6 +142,7 @@ impl Described for ThetaPowerTcpParams {
             Fixed::ratio(1, 1000),
             Fixed::ONE,
             "weight of a newly computed window",
+            Artifact,
             "PowerTCP section 4.1: 0.9; its public artifact: 0.7"
         ),
         shared_param!(flows),
@@ -151,6 +152,7 @@ impl Described for ThetaPowerTcpParams {
             Fixed::ratio(1, 10),
             Fixed::whole(10),
             "power is divided by this before it is smoothed: queueing that is tolerated",
+            Artifact,
             "PowerTCP Algorithm 2: 1; its public artifact: 1.05"
         ),
         param!(
@@ -159,12 +161,14 @@ impl Described for ThetaPowerTcpParams {
             Fixed::ZERO,
             Fixed::ONE,
             "least value of the RTT gradient + 1",
+            Artifact,
             "PowerTCP Algorithm 2 states none, a negative power is none: 0; its public artifact: 0.5"
         ),
         param!(
             Flag "negative_power",
             negative_power,
             "whether the RTT gradient + 1 has no least value; a negative window is then the largest",
+            Derived,
             "PowerTCP Algorithm 2 does not foresee it: false; OSCAR's public artifact: true"
         ),
         param!(
@@ -172,24 +176,28 @@ impl Described for ThetaPowerTcpParams {
             update,
             Update,
             "the window moves once per RTT, or with every ack from a reference renewed once per RTT",
+            Artifact,
             "PowerTCP Algorithm 2 line 17: rtt; its public artifact: ack"
         ),
         param!(
             Flag "update_beyond",
             update_beyond,
             "whether an RTT ends with an ack beyond the position sent at the last update, not one that reaches it",
+            Artifact,
             "PowerTCP Algorithm 2 line 17: false; the public artifacts of PowerTCP and OSCAR: true"
         ),
         param!(
             Flag "track_base_rtt",
             track_base_rtt,
             "whether the smallest RTT serves as base RTT when it is below the configured one",
+            Artifact,
             "PowerTCP section 3.3 names it as an alternative; its public artifact: true"
         ),
         param!(
             Flag "forget_base_rtt",
             forget_base_rtt,
             "whether that smallest RTT is forgotten after 12 to 24 base RTTs: one wrong sample otherwise counts for ever",
+            Ours,
             "ours; PowerTCP's public artifact: false"
         ),
         shared_param!(pacing, "PowerTCP Algorithm 2 line 6: window; OSCAR's public artifact: line"),
@@ -197,8 +205,8 @@ impl Described for ThetaPowerTcpParams {
             window_cap,
             "PowerTCP Algorithm 2 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
         ),
-        floor_param!(floor, "PowerTCP states none; OSCAR's public artifact: 0.001"),
-        floor_param!(floor_rate, "PowerTCP's public artifact: 100Mbps"),
+        floor_param!(floor, Artifact, "PowerTCP states none; OSCAR's public artifact: 0.001"),
+        floor_param!(floor_rate, Artifact, "OSCAR's public artifact: none; PowerTCP's: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
 }

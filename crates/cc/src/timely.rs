@@ -165,6 +165,7 @@ impl Described for TimelyParams {
             Fixed::ZERO,
             Fixed::ONE,
             "weight of the new RTT difference in the average",
+            Printed,
             "ECN or Delay: 0.875"
         ),
         param!(
@@ -173,6 +174,7 @@ impl Described for TimelyParams {
             Fixed::ZERO,
             Fixed::ONE,
             "multiplicative decrease per unit of gradient",
+            Printed,
             "TIMELY section 4.3 and ECN or Delay: 0.8"
         ),
         param!(
@@ -181,7 +183,8 @@ impl Described for TimelyParams {
             Time::ZERO,
             Time::from_ms(100),
             "RTT below which the rate always grows; 0: by queue_low",
-            "TIMELY section 5 and ECN or Delay: 50us"
+            Ours,
+            "TIMELY section 5 and ECN or Delay: 50us; 0 is ours"
         ),
         param!(
             Time "t_high",
@@ -189,7 +192,8 @@ impl Described for TimelyParams {
             Time::ZERO,
             Time::from_ms(1000),
             "RTT above which the rate always shrinks; 0: by queue_high",
-            "TIMELY section 5 and ECN or Delay: 500us"
+            Ours,
+            "TIMELY section 5 and ECN or Delay: 500us; 0 is ours"
         ),
         param!(
             Time "min_rtt",
@@ -197,7 +201,8 @@ impl Described for TimelyParams {
             Time::ZERO,
             Time::from_ms(100),
             "RTT by which the gradient is normalised; 0: by min_rtts",
-            "ECN or Delay and HPCC's public artifact: 20us"
+            Ours,
+            "ECN or Delay and HPCC's public artifact: 20us; 0 is ours"
         ),
         param!(
             Rate "delta",
@@ -205,7 +210,8 @@ impl Described for TimelyParams {
             Rate::ZERO,
             Rate::from_gbps(100),
             "additive step, to which delta_share is added",
-            "TIMELY section 4.3 and ECN or Delay: 10Mbps"
+            Ours,
+            "TIMELY section 4.3 and ECN or Delay: 10Mbps; 0 is ours"
         ),
         param!(
             Ratio "delta_share",
@@ -213,7 +219,8 @@ impl Described for TimelyParams {
             Fixed::ZERO,
             Fixed::ONE,
             "added to the additive step: a share of the line rate",
-            "HPCC's public artifact: 10Mbps for each 10Gbps, 0.001"
+            Measured,
+            "HPCC's public artifact: 10Mbps for each 10Gbps, 0.001; chosen here by measurement: 0.005"
         ),
         param!(
             Count "hai_from",
@@ -221,6 +228,7 @@ impl Described for TimelyParams {
             1,
             1_000_000_000,
             "the step is hyper from this many increases in a row on",
+            Printed,
             "TIMELY Algorithm 1: five completions; HPCC's public artifact: after five steps"
         ),
         param!(
@@ -229,12 +237,14 @@ impl Described for TimelyParams {
             1,
             1000,
             "additive steps in a hyper one",
+            Printed,
             "TIMELY Algorithm 1: 5; HPCC's public artifact: 50Mbps to 10Mbps"
         ),
         param!(
             Flag "hai_below_low",
             hai_below_low,
             "whether increases below t_low count in the row of increases and may be hyper",
+            Artifact,
             "TIMELY Algorithm 1: false; HPCC's public artifact: true"
         ),
         param!(
@@ -242,6 +252,7 @@ impl Described for TimelyParams {
             update,
             Update,
             "when the rate is updated: with every completed segment or once per round trip",
+            Artifact,
             "TIMELY section 4: segments; HPCC's public artifact: rtt"
         ),
         param!(
@@ -250,6 +261,7 @@ impl Described for TimelyParams {
             Bytes::new(1),
             Bytes::new(1_000_000_000),
             "bytes acknowledged (on the wire) that complete a segment",
+            Printed,
             "TIMELY section 3: 16KB to 64KB; ECN or Delay: 64KB"
         ),
         param!(
@@ -258,6 +270,7 @@ impl Described for TimelyParams {
             Fixed::ZERO,
             Fixed::ONE,
             "smallest rate as a share of the line rate, to which floor_rate is added",
+            Artifact,
             "TIMELY without a value; OSCAR's public artifact: 0.001 for all algorithms"
         ),
         param!(
@@ -266,13 +279,15 @@ impl Described for TimelyParams {
             Rate::ZERO,
             Rate::from_gbps(100),
             "added to the smallest rate",
-            "HPCC's public artifact: 1Gbps in its run script, 100Mbps in its sample configuration"
+            Artifact,
+            "OSCAR's public artifact: none; HPCC's: 1Gbps in its run script, 100Mbps in its sample configuration"
         ),
         param!(
             choice "window",
             window,
             RateWindow,
             "limit of the bytes in flight: none, one base BDP, or the base BDP in proportion to the rate",
+            Artifact,
             "TIMELY: none; HPCC's public artifact with VAR_WIN and PowerTCP's burst runs: rate"
         ),
         scale_param!(queue_low, scale.low),

@@ -97,7 +97,7 @@ fn values(params: &AnyParams) -> Vec<(&'static str, Kind, Value)> {
 /// The tables of parameters and presets.
 fn parameters_block(info: &Info) -> String {
     let mut out = String::from(
-        "| Parameter | Kind | Default | Range | Meaning | Source |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| Parameter | Kind | Default | Evidence | Range | Meaning | Source |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     let presets = presets(info);
     let default = presets[0].2;
@@ -105,7 +105,9 @@ fn parameters_block(info: &Info) -> String {
         let (kind, range) = kind_and_range(parameter.kind);
         let value = text(parameter.kind, value);
         let (name, meaning, source) = (parameter.name, parameter.meaning, parameter.source);
-        writeln!(out, "| `{name}` | {kind} | `{value}` | {range} | {meaning} | {source} |").unwrap();
+        let evidence = parameter.evidence.name();
+        writeln!(out, "| `{name}` | {kind} | `{value}` | {evidence} | {range} | {meaning} | {source} |")
+            .unwrap();
     });
     out.push_str("\n| Preset | What it is | What it changes |\n| --- | --- | --- |\n");
     for (i, (name, meaning, params)) in presets.iter().enumerate() {

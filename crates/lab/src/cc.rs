@@ -226,6 +226,7 @@ impl Section for Cc {
                 shape: Shape::Choice(words),
                 bound: Bound::Any,
                 fallback: Fallback::Required,
+                evidence: None,
                 source: None,
                 section: None,
             },
@@ -235,6 +236,7 @@ impl Section for Cc {
                 shape: Shape::Text("a preset of the algorithm"),
                 bound: Bound::Any,
                 fallback: Fallback::From("the algorithm's first preset".to_owned()),
+                evidence: None,
                 source: None,
                 section: None,
             },
@@ -454,6 +456,7 @@ pub(crate) fn entry(name: &str) -> Option<Entry> {
             shape,
             bound,
             fallback: Fallback::Value(written(&info.kind, value).inline()),
+            evidence: Some(info.evidence),
             source: Some(info.source),
             section: None,
         });

@@ -77,6 +77,9 @@ fn key(info: &KeyInfo) -> Value {
             None => info.meaning.clone(),
         };
         schema.insert("description".into(), json!(description));
+        if let Some(evidence) = info.evidence {
+            schema.insert("$comment".into(), json!(format!("evidence: {}", evidence.name())));
+        }
         match &info.fallback {
             Fallback::Value(text) => {
                 if let Some(value) = value(text) {
@@ -174,6 +177,7 @@ fn algorithm() -> Value {
                     .map_or(Fallback::Nothing, |(name, _)| Fallback::Value(format!("{name:?}"))),
                 shape: Shape::Choice(words),
                 bound: Bound::Any,
+                evidence: None,
                 source: None,
                 section: None,
             },
@@ -259,6 +263,12 @@ mod tests {
         for info in incast_cc::any::CATALOGUE {
             assert!(words.as_array().unwrap().contains(&json!(info.name)), "{}", info.name);
         }
+        // A parameter has the class of the evidence for its default.
+        let rules = schema["$defs"]["algorithm"]["allOf"].as_array().unwrap();
+        let dctcp =
+            rules.iter().find(|rule| rule["if"]["properties"]["algorithm"]["const"] == "dctcp").unwrap();
+        assert_eq!(dctcp["then"]["properties"]["g"]["$comment"], json!("evidence: printed"));
+        assert_eq!(dctcp["then"]["properties"]["slow_start"]["$comment"], json!("evidence: ours"));
         // Every key has a meaning, wherever it stands.
         fn walk(path: &str, value: &Value, keys: &mut usize) {
             let Some(object) = value.as_object() else {

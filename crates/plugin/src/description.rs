@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char};
 use core::slice;
 
 use incast_cc::any::ParamInfo;
-use incast_cc::params::{Kind, Value};
+use incast_cc::params::{Evidence, Kind, Value};
 use incast_cc::{Fixed, Signals};
 use incast_lab::plugin::{Parameters, Plain};
 use incast_units::{Bytes, Rate, Time};
@@ -98,7 +98,13 @@ impl Description {
             }
             let meaning = text(parameter.meaning, &format!("{name}: the meaning of {called}"))?;
             let kind = kind_of(parameter).map_err(|flaw| format!("{name}: parameter {called}: {flaw}"))?;
-            parameters.push(ParamInfo { name: called, kind, meaning, source: "the plugin" });
+            parameters.push(ParamInfo {
+                name: called,
+                kind,
+                meaning,
+                evidence: Evidence::Ours,
+                source: "the plugin",
+            });
         }
         let initial = listed.iter().map(|parameter| parameter.initial).collect();
         Ok(Self { name, summary, signals, parameters, initial, plugin: *plugin })

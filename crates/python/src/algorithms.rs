@@ -2,7 +2,7 @@
 
 use incast_cc::Fixed;
 use incast_cc::any::{AnyParams, CATALOGUE};
-use incast_cc::params::{Kind, Value};
+use incast_cc::params::{self, Kind, Value};
 use incast_lab::scenario::catalogue;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
@@ -54,8 +54,20 @@ pub(crate) struct Parameter {
     range: String,
     /// One sentence of meaning.
     meaning: &'static str,
-    /// Source of its default.
+    /// Class of the evidence for its default, its value in the first preset: `printed`, `artifact`, `measured`, `derived`
+    /// or `ours`.
+    evidence: &'static str,
+    /// Source of its default, and of the values of other presets.
     source: &'static str,
+}
+
+/// A class of the evidence for a parameter's default.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Evidence {
+    /// Its name.
+    name: &'static str,
+    /// Its meaning, in a few words.
+    meaning: &'static str,
 }
 
 /// A group of algorithms, or of transports and networks that control congestion themselves.
@@ -90,6 +102,13 @@ pub(crate) struct OwnControl {
 pub(crate) fn families() -> Vec<Family> {
     let groups = catalogue::groups().into_iter();
     groups.map(|group| Family { name: group.name, meaning: group.meaning }).collect()
+}
+
+/// Returns the classes of the evidence for parameters' defaults, from the firmest on.
+#[pyfunction]
+pub(crate) fn evidence() -> Vec<Evidence> {
+    let classes = params::Evidence::ALL.iter();
+    classes.map(|class| Evidence { name: class.name(), meaning: class.meaning() }).collect()
 }
 
 /// Every transport and network that controls congestion without an algorithm at the sender.
@@ -134,6 +153,7 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
             value: text(value, &info.kind),
             range: range(&info.kind),
             meaning: info.meaning,
+            evidence: info.evidence.name(),
             source: info.source,
         });
     });

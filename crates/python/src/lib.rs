@@ -25,7 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::algorithms::{
-        Algorithm, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms, families, own_controls,
+        Algorithm, Evidence, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms, evidence,
+        families, own_controls,
     };
 
     #[pymodule_export]

@@ -132,10 +132,17 @@ def _algorithm(algorithm: catalogue.Algorithm, preset: str) -> str:
         "",
         section("presets (the first is the default)", [list(p) for p in algorithm.presets]),
         "",
-        f"parameters of preset {chosen!r}",
+        section("evidence for a default", [[c.name, c.meaning] for c in catalogue.evidence()]),
+        "",
+        f"parameters of preset {chosen!r}, with the evidence for their defaults",
     ]
-    for p in algorithm.parameters:
-        parts.append(f"  {p.name} = {_toml(p)}")
+    first = catalogue.algorithm(algorithm.name)
+    defaults = {p.name: p.value for p in first.parameters} if first else {}
+    lines = [f"  {p.name} = {_toml(p)}" for p in algorithm.parameters]
+    width = max(map(len, lines), default=0)
+    for p, line in zip(algorithm.parameters, lines, strict=True):
+        changed = p.value != defaults.get(p.name)
+        parts.append(f"{line:<{width}}  {'set by the preset' if changed else p.evidence}")
         parts.append(paragraph(f"{p.meaning}; {p.range}. {p.source}", "      "))
     return "\n".join(parts)
 

@@ -94,6 +94,9 @@ fn the_list_is_the_catalogue() {
             let texts = [found.name, found.meaning, found.source].map(text);
             assert_eq!(texts, [parameter.name, parameter.meaning, parameter.source]);
             assert_eq!(found.kind, incast_value::from(value).kind, "{}", parameter.name);
+            let class = written(named(), |out| unsafe { incast_cc_evidence(place, at, out) }).unwrap();
+            let evidence = parameter.evidence;
+            assert_eq!([class.name, class.meaning].map(text), [evidence.name(), evidence.meaning()]);
         }
         assert_eq!(info.internals, known.internals.len());
         for (at, internal) in known.internals.iter().enumerate() {

@@ -1,6 +1,8 @@
 //! One declaration for each section of a scenario: it generates the struct, the reading with positions and
 //! defaults, the writing, and the description for lists, schemas and pages.
 
+use incast_cc::params::Evidence;
+
 use super::reading::TableReader;
 use super::setting::{Bound, Shape};
 use super::write::Out;
@@ -18,6 +20,8 @@ pub struct KeyInfo {
     pub bound: Bound,
     /// Its value when it is absent.
     pub fallback: Fallback,
+    /// Class of the evidence for the default, of a parameter of an algorithm.
+    pub evidence: Option<Evidence>,
     /// Source of the default: a paper, an artifact, a standard.
     pub source: Option<&'static str>,
     /// The section that it holds, if it is one: its summary and its keys.
@@ -205,6 +209,7 @@ macro_rules! section {
                         shape: <$written>::shape(),
                         bound: $crate::grammar::section::section!(@bound $($bound)?),
                         fallback,
+                        evidence: None,
                         source: $crate::grammar::section::section!(@source $($source)?),
                         section: <$written>::section(),
                     });
@@ -360,6 +365,7 @@ macro_rules! kinds {
                     shape: $crate::grammar::setting::Shape::Text("one of the kinds"),
                     bound: $crate::grammar::setting::Bound::Any,
                     fallback: $crate::grammar::section::Fallback::Required,
+                    evidence: None,
                     source: None,
                     section: None,
                 }]
