@@ -371,7 +371,7 @@ impl Described for CccParams {
             Fixed::ONE,
             "basis S of a new flow as a share of the line rate; 0 for its initial rate",
             Ours,
-            "CCC states none; chosen here: the initial rate"
+            "CCC has no value; chosen here: the initial rate"
         ),
         param!(
             Ratio "floor",

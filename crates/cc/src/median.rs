@@ -109,7 +109,7 @@ impl MedianParams {
             Fixed::whole(1000),
             "smoothed RTTs after which a sample counts no more; 0 for no limit",
             Printed,
-            "median paper section III-A: 1 to 2 in practice; its evaluation: none"
+            "median paper section III-A: 1 to 2 in practice; the paper's evaluation: none"
         ),
         param!(
             Ratio "median_pacing",

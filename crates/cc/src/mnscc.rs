@@ -115,7 +115,6 @@ impl Described for MnsccParams {
         needs: "as NSCC, and a median of four delays in the network card (a research proposal: 2025)",
     };
     const PARAMS: &'static [Param<Self>] = parameters!(
-        { target: Printed, fast_increase_share: Ours, initial_cwnd: Derived },
         param!(
             Count "history",
             filter.history,

@@ -125,7 +125,7 @@ impl Described for MSwiftParams {
             Fixed::whole(1000),
             "smoothed RTTs after which a delay counts no more; 0 for no limit",
             Printed,
-            "median paper section III-A: 1 to 2 in practice; its evaluation: none"
+            "median paper section III-A: 1 to 2 in practice; the paper's evaluation: none"
         ),
     );
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_mswift", Signals::NONE));

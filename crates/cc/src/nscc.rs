@@ -271,17 +271,9 @@ fn us(time: Time) -> Fixed {
     Fixed::ratio(time.ps(), 1_000_000)
 }
 
-/// Defines the parameters of the law and of a filter. In braces are the classes of the defaults that depend on the
-/// algorithm.
+/// Defines the parameters of the law and of a filter.
 macro_rules! parameters {
-    (
-        {
-            target: $target:ident,
-            fast_increase_share: $fast_increase_share:ident,
-            initial_cwnd: $initial_cwnd:ident $(,)?
-        }
-        $(, $more:expr)* $(,)?
-    ) => {
+    ($($more:expr,)*) => {
         &[
             param!(
                 Time "target",
@@ -289,7 +281,7 @@ macro_rules! parameters {
                 Time::ZERO,
                 Time::from_ms(100),
                 "target queueing delay; 0: target_share of the base RTT",
-                $target,
+                Artifact,
                 "uet-htsim (-target_q_delay): not given; median paper section IV-A: about 1us"
             ),
             param!(
@@ -370,7 +362,7 @@ macro_rules! parameters {
                 Fixed::ZERO,
                 Fixed::ONE,
                 "delay below which fast increase is possible, in targets",
-                $fast_increase_share,
+                Artifact,
                 "uet-htsim: 1 in effect; for a target of 1us chosen here: 0.5, or there is no proportional increase"
             ),
             param!(
@@ -467,7 +459,7 @@ macro_rules! parameters {
                 Fixed::ratio(1, 1_000_000),
                 Fixed::whole(1000),
                 "first window in base BDPs, at most max_cwnd",
-                $initial_cwnd,
+                Artifact,
                 "uet-htsim: 1.5; median paper section IV-A: the ideal value, read as 1"
             ),
             param!(
@@ -512,9 +504,7 @@ impl Described for NsccParams {
         family: Family::Spraying,
         needs: "Ultra Ethernet network cards (1.0: 2025), switches that mark above a threshold (ECN: 2001)",
     };
-    const PARAMS: &'static [Param<Self>] = parameters!(
-        { target: Artifact, fast_increase_share: Artifact, initial_cwnd: Artifact }
-    );
+    const PARAMS: &'static [Param<Self>] = parameters!();
 }
 
 /// The state of one flow: 128 bytes, and the state of the filter.

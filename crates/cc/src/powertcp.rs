@@ -322,7 +322,7 @@ impl Described for PowerTcpParams {
         ),
         shared_param!(
             window_cap,
-            "PowerTCP Algorithm 1 line 6, rate = cwnd/base RTT at most the line's; its and OSCAR's public artifacts: 1"
+            "PowerTCP Algorithm 1 line 6, rate = cwnd/base RTT at most the line's: 1; its and OSCAR's public artifacts: 1"
         ),
         floor_param!(floor, Artifact, "PowerTCP states none; OSCAR's public artifact: 0.001"),
         floor_param!(floor_rate, Artifact, "OSCAR's public artifact: none; PowerTCP's: 100Mbps"),

@@ -7,7 +7,7 @@ mod storm;
 
 use incast_cc::any::{CATALOGUE, Visitor};
 use incast_cc::contract::MAX_INT_HOPS;
-use incast_cc::params::{Evidence, Kind, Value};
+use incast_cc::params::{Kind, Value};
 use incast_cc::{
     Ack, AnyParams, CongestionControl, Fixed, IntHop, IntStack, Loss, LossKind, Path, Setup, Signals,
 };
@@ -376,87 +376,6 @@ fn names_are_unique_and_presets_differ() {
     }
     assert_eq!(AnyParams::named("no such algorithm", None), None);
     assert_eq!(AnyParams::named(CATALOGUE[0].name, Some("no such preset")), None);
-}
-
-#[test]
-fn the_class_of_evidence_is_that_of_the_source() {
-    // What a source must contain for its class: one of these. A rule may be printed and its value not, so that the class
-    // is derived, and a derived value names what it is derived from, or says so in words.
-    let papers = [
-        "section",
-        "Appendix",
-        "Algorithm",
-        "Equation",
-        "RFC",
-        "Theorem",
-        "paper",
-        "ECN or Delay",
-        "SQCC",
-        "DCQCN",
-        "Swift",
-        "PowerTCP",
-        "TIMELY",
-        "Poseidon",
-        "OSCAR",
-    ];
-    let code = ["artifact", "htsim", "simulator", "code", "module"];
-    let mut classes = [0; Evidence::ALL.len()];
-    for info in CATALOGUE {
-        AnyParams::named(info.name, None).unwrap().params(|parameter, _| {
-            let (name, source) = (parameter.name, parameter.source);
-            let says = |words: &[&str]| words.iter().any(|word| source.contains(word));
-            let right = match parameter.evidence {
-                Evidence::Printed => says(&papers),
-                Evidence::Artifact => says(&code),
-                Evidence::Measured => says(&["chosen here by measurement"]),
-                Evidence::Derived => says(&papers) || says(&code) || says(&["is the", "as up"]),
-                Evidence::Ours => says(&["ours", "here"]) && !says(&["by measurement"]),
-            };
-            assert!(right, "{}: {name} is {:?}: {source}", info.name, parameter.evidence);
-            // A value that was chosen by measurement has no other class.
-            assert_eq!(
-                says(&["by measurement"]),
-                parameter.evidence == Evidence::Measured,
-                "{}: {name}",
-                info.name
-            );
-            classes[parameter.evidence as usize] += 1;
-        });
-    }
-    assert!(classes.iter().all(|&count| count > 0), "{classes:?}");
-    assert_eq!(Evidence::ALL.map(|class| class as usize), [0, 1, 2, 3, 4]);
-}
-
-#[test]
-fn evidence_by_hand() {
-    let of = |algorithm: &str, parameter: &str| {
-        let mut found = None;
-        AnyParams::named(algorithm, None).unwrap().params(|info, _| {
-            if info.name == parameter {
-                found = Some(info.evidence);
-            }
-        });
-        found.unwrap_or_else(|| panic!("{algorithm} has no {parameter}"))
-    };
-    // Laws that algorithms share have defaults of their own: the median paper sets targets of about 1us where csg-htsim has
-    // 20us and uet-htsim none.
-    for (algorithm, parameter, class) in [
-        ("dctcp", "g", Evidence::Printed),
-        ("nscc", "gamma", Evidence::Artifact),
-        ("nscc", "target", Evidence::Artifact),
-        ("mnscc", "target", Evidence::Printed),
-        ("mnscc", "fast_increase_share", Evidence::Ours),
-        ("swift", "base_target", Evidence::Artifact),
-        ("lswift", "base_target", Evidence::Printed),
-        ("mswift", "fs_range", Evidence::Ours),
-        ("newreno", "slow_start", Evidence::Printed),
-        ("retcp", "slow_start", Evidence::Ours),
-        ("oscar", "target_time", Evidence::Measured),
-        // 40Mbps at 40Gbps is a thousandth.
-        ("dcqcn", "r_ai", Evidence::Derived),
-    ] {
-        assert_eq!(of(algorithm, parameter), class, "{algorithm}: {parameter}");
-    }
 }
 
 #[test]
