@@ -180,7 +180,7 @@ def with_needs() -> str:
 
 
 def evidence() -> str:
-    """Returns a table of the classes of evidence, and one with how many defaults of each algorithm are in each."""
+    """Returns the classes of evidence, and by algorithm the number of defaults in each."""
     classes = _core.evidence()
     meanings = [f"| {one.name} | {cell(one.meaning)} |" for one in classes]
     counts = {a: Counter(p.evidence for p in a.parameters) for a in _core.algorithms()}

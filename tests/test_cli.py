@@ -80,7 +80,7 @@ def test_list_shows_each_parameter_with_default_evidence_range_and_source(incast
 
 
 def test_list_says_that_a_preset_sets_a_value_and_not_which_evidence_the_default_has(incast: Incast) -> None:
-    # The first preset has TIMELY's thresholds over the base RTT, `paper` the printed ones. Both have the printed weight.
+    # The first preset has thresholds over the base RTT, `paper` the printed ones; both have the same weight.
     for preset, low, beside in (("timely", "0ps", "ours"), ("timely:paper", "50us", "set by the preset")):
         shown = incast.here("list", preset).stdout
         lines = [" ".join(line.split()) for line in shown.splitlines()]
