@@ -15,11 +15,11 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
-from incast.ledger import Verdict, builds, figure, find, ids, record
+from incast.ledger import Verdict, builds, figure, find, ids, record, setup
 from incast.ledger import headlines as headline_file
 from incast.ledger.site import PAPERS, SYMBOLS, page_name
 
@@ -279,6 +279,51 @@ def judged_by_figure() -> str:
     return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
+def set_ups() -> str:
+    """Returns the set-up of each paper: its entries, baselines, deviations, and what is open."""
+    papers = Path(__file__).parent.parent / "papers"
+    texts = []
+    for paper, title in PAPERS.items():
+        found = setup.read(papers, paper)
+        texts.append(f"## {title}")
+        if found.environments:
+            texts.append("\n".join(f"- *{e.name}*: {e.what}: {code(e.figures)}" for e in found.environments))
+        entries = [(e.key, e.environment or "everywhere", e.value, e.source) for e in found.entries]
+        texts.append(table_of(("key", "where", "value", "source"), entries))
+        builds_of_paper = [
+            (f"`{b.cc}`", b.environment or "everywhere", code(b.parameters), code(b.varies), b.source)
+            for b in found.baselines
+        ]
+        texts.append(table_of(("build", "where", "parameters", "varies", "source"), builds_of_paper))
+        for head, last, ones in (
+            ("Figures that differ, with the paper's words:", "the paper's words", found.deviations),
+            ("Open, without such words:", "what would end it", found.open),
+        ):
+            rows = [
+                (
+                    f"[{one.figure}](reproduction/{page_name(f'{paper}/{one.figure}')})",
+                    code(one.runs),
+                    one.what,
+                    one.caption or one.needs,
+                )
+                for one in ones
+            ]
+            if rows:
+                texts += [head, table_of(("figure", "runs", "what differs", last), rows)]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a table."""
+    lines = [head, ["---"] * len(head), *([cell(text) for text in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def code(items: Sequence[str]) -> str:
+    """Returns a list as code."""
+    return ", ".join(f"`{item}`" for item in items)
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
     "docs/guide/commands.md": {"commands": commands},
@@ -286,6 +331,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/compare.md": {"groups": lambda: by_group("")},
     "docs/network/probes-and-results.md": {"columns": columns},
     "docs/judged.md": {"algorithms": judged_by_algorithm, "figures": judged_by_figure},
+    "docs/setups.md": {"setups": set_ups},
 }
 """By page: its lists, each with the function that makes it."""
 

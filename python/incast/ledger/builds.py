@@ -99,22 +99,22 @@ def _build(section: Mapping[str, Any]) -> Build:
     assert known is not None, name
     values = {parameter.name: parameter.value for parameter in known.parameters}
     changed = [
-        (key, value) for key, value in section.items() if key in values and not _equal(value, values[key])
+        (key, value) for key, value in section.items() if key in values and not same_value(value, values[key])
     ]
-    return Build(name, preset, tuple((key, _text(value)) for key, value in changed))
+    return Build(name, preset, tuple((key, as_text(value)) for key, value in changed))
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as scenario files write it, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _equal(one: object, other: str) -> bool:
+def same_value(one: object, other: str) -> bool:
     """Whether a value in a file and one of the catalogue agree; decimals of the latter are rounded."""
     try:
         return math.isclose(float(str(one)), float(other), rel_tol=1e-6)
     except ValueError:
-        return _text(one) == other
+        return as_text(one) == other
 
 
 def told(found: Sequence[Build]) -> list[str]:
