@@ -2,6 +2,7 @@
 
     python -m ledger_mutants                # the algorithms of the papers, in quick figures of their paper
     python -m ledger_mutants ccc --full     # one of them, in all figures of its paper
+    python -m ledger_mutants dcqcn          # another one, in the quick figures of all papers
 
 A claim notices if its value leaves the interval that `papers/verdicts.json` has for it. It is the work of
 `make ledger-mutants`.
@@ -105,12 +106,16 @@ def mutated(spec: RunSpec, algorithm: str, parameter: str) -> tuple[RunSpec, str
     return replace(spec, overrides=(*spec.overrides, f"cc.{parameter}={quoted}")), before, after
 
 
-def mutants(figures: Sequence[Figure], algorithm: str, results: Path) -> Iterator[Mutant]:
-    """Runs the figures of a paper once for each constant of an algorithm."""
+def mutants(
+    figures: Sequence[Figure], algorithm: str, results: Path, only: Sequence[str] = ()
+) -> Iterator[Mutant]:
+    """Runs figures once for each constant of an algorithm, or for some."""
     recorded = record.read(PAPERS)
     known = catalogue.algorithm(algorithm)
     assert known is not None, algorithm
     for parameter in known.parameters:
+        if only and parameter.name not in only:
+            continue
         looked, noticed, values = [], [], None
         for figure in figures:
             changed = {spec.name: mutated(spec, algorithm, parameter.name) for spec in figure.runs}
@@ -143,7 +148,7 @@ def mutants(figures: Sequence[Figure], algorithm: str, results: Path) -> Iterato
 def main() -> None:
     """Prints a table, and the constants that no claim notices."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("algorithms", nargs="*", help=f"of {', '.join(OWN)}; all, if none is named")
+    parser.add_argument("algorithms", nargs="*", help=f"{', '.join(OWN)} if none is named")
     parser.add_argument("--full", action="store_true", help="all figures, not only the quick ones")
     parser.add_argument("--results", type=Path, default=Path("incast-results"), help="folder of the runs")
     options = parser.parse_args()
@@ -153,7 +158,7 @@ def main() -> None:
     for algorithm in options.algorithms or OWN:
         figures = [
             figure
-            for figure in find(PAPERS, [OWN[algorithm]])
+            for figure in find(PAPERS, [OWN.get(algorithm, "all")])
             if (figure.quick or options.full) and not figure.testbed
         ]
         for each in mutants(figures, algorithm, options.results):

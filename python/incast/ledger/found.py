@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incast.ledger.quantity import Quantity, digits, unit_of
+from incast.ledger.quantity import Quantity, unit_of
 from incast.results import stats
 
 RECORDED = 6
@@ -127,6 +127,3 @@ def _number(text: str, unit: str) -> float:
         return math.nan
     bare = text.removesuffix({"x": "×", "%": " %"}.get(unit, f" {unit}" if unit else ""))
     return float(bare.replace(",", "")) * unit_of(unit)[1]
-
-
-__all__ = ["RECORDED", "Found", "digits"]
