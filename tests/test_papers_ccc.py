@@ -1,6 +1,8 @@
-"""The version of CCC that reasons in papers/ccc refer to, against the core's."""
+"""The version of CCC that reasons in papers/ccc refer to, against the core; counted steps, against theory."""
 
 from __future__ import annotations
+
+import runpy
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 import incast
 from blocks import block, joined, star
 from helpers import ROOT
+from incast.theory import ccc
 
 NAMES = ("ccc-readings", "ccc:headroom")
 
@@ -60,3 +63,38 @@ def test_every_reading_changes_something() -> None:
     assert len(seen) == len(readings)
     with pytest.raises(incast.ScenarioError, match="window is one of headroom, letter, constant, none"):
         scenario.with_algorithm("ccc-readings", window="wide")
+
+
+COSTS = runpy.run_path(str(ROOT / "papers" / "ccc" / "costs" / "analysis.py"))
+
+
+@pytest.mark.parametrize(
+    ("region", "q", "q_v", "tolerance"),
+    [
+        # Straight lines between powers of two are up to 0.0861 below log2: half of it, times M/RTT_min.
+        ("Ai", 6e-6, -0.4, 0.5 * 0.0861 * 400e6),
+        ("Ad", 8e-6, -0.1, 1.0),
+        ("H1i", 1e-6, -0.2, 1.0),
+        ("H2i", 1e-6, 0.1, 1.0),
+        ("H1d", 7e-6, 0.5, 1.0),
+        ("H2d", 30e-6, -0.2, 1.0),
+    ],
+)
+def test_steps_that_are_counted_are_those_of_the_theory(
+    region: str, q: float, q_v: float, tolerance: float
+) -> None:
+    found = COSTS["step"](region)
+    expected = ccc.step(q, q_v, 5e9, 1e-6, 5e9, acceleration=2)
+    assert found.region == ccc.region(q, q_v) == region
+    assert expected != 0
+    assert found.change * 1e9 == pytest.approx(expected, abs=tolerance)
+
+
+def test_operations_of_one_acknowledgement_by_hand() -> None:
+    """H2d, line by line.
+
+    Sums: q, Itv, RTT - RTT', EWMA, q - 2^i, i, log2 q_B less it, q_v, Irr (9), Irr - r, two of the recorded
+    rates, q - q_B, r + u. Products: slope, two of the EWMA, 0.5, Irr; delta (Irr - r); the mean of five;
+    1/q_B, 0.25; four of u.
+    """
+    assert COSTS["step"]("H2d").counts == {"quotients": 1, "products": 13, "sums": 14}
