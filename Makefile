@@ -63,6 +63,10 @@ models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator
 ledger-mutants: $(VENV)/.built ## which claims notice a constant that is a quarter larger, for each algorithm of the papers (hours)
 	PYTHONPATH=tests $(BIN)/python -m ledger_mutants
 
+.PHONY: audit
+audit: $(VENV)/.testable ## a hundred random scenarios of each kind, audited packet by packet (a quarter of an hour)
+	PYTHONPATH=tests $(BIN)/python -m audited 0 100
+
 .PHONY: test-ray
 test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
 	$(PIP) install 'ray[client]>=2.9'

@@ -11,6 +11,9 @@ profile: str
 """Profile of the core's build: ``release`` as in all releases, ``development`` with checks of overflow and
 some optimisation, as for the tests, or ``debug`` without optimisation."""
 
+canaries: list[str]
+"""Deliberate faults, of which the variable ``INCAST_CANARY`` chooses one; only the tests' core has some."""
+
 class Problem:
     """One thing that is wrong with something that a person wrote. Its text says all of it."""
 

@@ -1468,6 +1468,8 @@ class Probe(Section):
         internals: Whether internal quantities of those flows' congestion control are sampled too.
             Default: False.
         interval: Time between two samples of a port. Default: 1us.
+        packets: Whether these packets are rows of the table ``packets`` too, with times in picoseconds.
+            Default: False.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
         ports: Ports: ``"s0->h15"``, ``"to h15"``, ``"s0:15"``, ``"h3"``, ``"s0"``, ``"all switch
             ports"``, ``"all host ports"``. Default: [].
@@ -1480,6 +1482,7 @@ class Probe(Section):
     from_: str | Time | None = None
     internals: bool | None = None
     interval: str | Time | None = None
+    packets: bool | None = None
     pauses: bool | None = None
     ports: Sequence[str] | None = None
     until: str | Time | None = None

@@ -86,6 +86,7 @@ mod _core {
             (true, _) => "development",
         };
         module.add("profile", profile)?;
+        module.add("canaries", incast_sim::canary::names())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -65,6 +65,11 @@ class Tables:
         return self._core.table("operations")
 
     @property
+    def packets(self) -> _core.Table:
+        """Every captured packet when its transmission begins, by time; only with ``probe.packets``."""
+        return self._core.table("packets")
+
+    @property
     def pauses(self) -> _core.Table:
         """Every pause and resume of a port, by time; only with ``probe.pauses``."""
         return self._core.table("pauses")

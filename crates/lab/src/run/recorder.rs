@@ -15,6 +15,7 @@ use super::loads::Loads;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
 use crate::results::jobs::{Jobs, Volume};
+use crate::results::tables::packets::Packets;
 use crate::results::tables::{self, Labels, Named, Rows, each_table};
 use crate::results::writer::{Digested, ResultWriter};
 use crate::results::{EachBatch, GROUP_ROWS, JobRecord, ResultError, ResultInfo, Table, TableName, Tables};
@@ -29,6 +30,8 @@ pub(super) struct Recorder<'a> {
     /// Facts about the run that are not rows.
     pub(super) notes: Notes<'a>,
     capture: Option<Capture<'a, Digested>>,
+    /// Captured packets that are not rows yet.
+    captured: Vec<PacketRecord>,
     labels: Labels<'a>,
     output: Output,
     flushed: Instant,
@@ -64,6 +67,14 @@ macro_rules! growing {
             })?)+
 
             fn packets(&mut self, records: &[PacketRecord]) {
+                let probes = &self.notes.simulation.probes;
+                if probes.packets {
+                    // They come by time.
+                    let first = records.partition_point(|record| record.time < probes.from);
+                    let end = records.partition_point(|record| record.time <= probes.until);
+                    let kept = &records[first.min(end)..end];
+                    add::<Packets>(&mut self.captured, kept, &self.labels, &mut self.output);
+                }
                 if let (Some(capture), None) = (&mut self.capture, &self.output.error) {
                     let written = capture.packets(records);
                     self.output.check_capture(written);
@@ -124,6 +135,7 @@ impl<'a> Recorder<'a> {
             pending: Pending::default(),
             notes,
             capture,
+            captured: Vec::new(),
             labels,
             output: Output { store, rows: [0; tables::TABLES], error: None },
             flushed: Instant::now(),
@@ -138,6 +150,7 @@ impl<'a> Recorder<'a> {
 
     fn flush(&mut self) {
         self.flush_rows();
+        flush::<Packets>(&mut self.captured, &self.labels, &mut self.output);
         if let Some(capture) = &mut self.capture {
             let flushed = capture.flush();
             self.output.check_capture(flushed);

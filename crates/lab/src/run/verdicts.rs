@@ -37,11 +37,12 @@ pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
 
 /// Captured packets exist only in a file.
 fn lost_captures(ended: &Ended<'_>) -> Vec<Problem> {
-    let is_lost = !ended.simulation.probes.captures.is_empty() && !ended.output.is_on_disk();
+    let probes = &ended.simulation.probes;
+    let is_lost = !probes.captures.is_empty() && !probes.packets && !ended.output.is_on_disk();
     let problem = || {
         Problem::new("captured packets are not kept: they go to a file, and this run has no folder")
             .about("probe.captures")
-            .with_hint("give the run a folder for its result")
+            .with_hint("give the run a folder for its result, or set probe.packets")
     };
     is_lost.then(problem).into_iter().collect()
 }

@@ -19,6 +19,8 @@ pub struct Probes {
     pub internals: bool,
     /// Ports whose packets are captured when their transmission begins.
     pub captures: Vec<(NodeId, PortId)>,
+    /// Whether these packets are recorded in a table too.
+    pub packets: bool,
     /// Whether every pause and resume of a port is recorded.
     pub pauses: bool,
     /// Traffic whose progress is summed up, whatever `from` and `until` say.
@@ -47,6 +49,7 @@ impl Default for Probes {
             flow_interval: Time::from_us(1),
             internals: false,
             captures: Vec::new(),
+            packets: false,
             pauses: false,
             loads: Vec::new(),
             from: Time::ZERO,

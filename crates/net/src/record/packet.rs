@@ -112,6 +112,8 @@ pub struct PacketRecord {
     pub queue: u16,
     /// Whether it carries a congestion mark.
     pub marked: bool,
+    /// The hash by which switches choose among equal paths; 0 for a frame of flow control.
+    pub hash: u32,
 }
 
 impl Record for PacketRecord {
@@ -146,6 +148,8 @@ impl Record for PacketRecord {
             size,
             queue,
             marked,
+            // It follows from the flow, and shows in the ports that packets take.
+            hash: _,
         } = self;
         let flow = flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(*source) << 32 | u64::from(*destination);

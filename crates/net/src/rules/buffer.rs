@@ -3,6 +3,7 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Rate, Time};
 
+use crate::canary::{self, Canary};
 use crate::describe::network::{NodeId, Out};
 use crate::describe::switch as describe;
 
@@ -167,6 +168,7 @@ impl Buffer {
     /// queue of `queue_length` bytes, on a port with `port_length` bytes in its queues.
     #[inline]
     pub fn admit(&mut self, ingress: usize, queue_length: u64, port_length: u64, size: u64) -> Admission {
+        let more = u64::from(canary::is_on(Canary::Threshold));
         let admission = match self.ingress.get_mut(ingress).and_then(Option::as_mut) {
             Some(_)
                 if self
@@ -178,11 +180,11 @@ impl Buffer {
             Some(from) => from.admit(&mut self.rule, size),
             None => match &mut self.rule {
                 Rule::Unlimited => Admission::Stay,
-                Rule::PerPort(limit) if port_length + size <= *limit => Admission::Stay,
+                Rule::PerPort(limit) if port_length + size <= *limit + more => Admission::Stay,
                 Rule::PerPort(_) => Admission::Drop,
                 Rule::Shared { pool, used, egress_alpha, .. } => {
                     let free = *pool - *used;
-                    if size <= free && queue_length + size <= egress_alpha.scale(free) {
+                    if size <= free && queue_length + size <= egress_alpha.scale(free) + more {
                         *used += size;
                         Admission::Stay
                     } else {
@@ -289,7 +291,8 @@ impl Ingress {
                     return Admission::Drop;
                 }
                 self.headroom_used += size;
-                admission = if self.paused { Admission::Stay } else { Admission::StayAndPause };
+                let stays = self.paused || canary::strikes(Canary::Pause);
+                admission = if stays { Admission::Stay } else { Admission::StayAndPause };
             }
         }
         self.paused |= admission == Admission::StayAndPause;

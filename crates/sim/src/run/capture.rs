@@ -48,6 +48,7 @@ fn of_flow(captured: &Captured, explained: &Explained, facts: &Facts<'_>) -> Pac
         size: Bytes::new(u64::from(packet.size)),
         queue: u16::from(packet.queue),
         marked,
+        hash: packet.hash,
     }
 }
 
@@ -82,5 +83,6 @@ fn frame(captured: &Captured, facts: &Facts<'_>) -> PacketRecord {
             _ => u16::from(packet.queue),
         },
         marked: packet.is(flag::MARKED),
+        hash: 0,
     }
 }

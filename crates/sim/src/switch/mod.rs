@@ -18,6 +18,7 @@ pub(crate) mod watchdog;
 
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::{Arrival, Hold};
+use incast_net::canary::{self, Canary};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, Out, PortId};
 use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
@@ -429,7 +430,7 @@ impl Egress {
     fn mark_at(&mut self, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
         if let Some(marking) = &self.marking {
             let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
-            if marking.marks(length, entropy) {
+            if marking.marks(length, entropy) != canary::strikes(Canary::Mark) {
                 packet.flags |= flag::MARKED;
                 self.wire.marked += 1;
             }

@@ -1,5 +1,6 @@
 //! The packets queued at a port of a switch, by queue.
 
+use incast_net::canary::{self, Canary};
 use incast_net::packet::{IntRecords, Packet, flag};
 use incast_net::queue_set::QueueSet;
 
@@ -71,7 +72,10 @@ impl Queues {
     #[inline(always)]
     pub(crate) fn pop(&mut self, queue: u8, int: &mut IntRecords) -> Option<Packet> {
         let line = &mut self.queues[usize::from(queue)];
-        let packet = line.packets.pop(int)?;
+        let wrong = canary::is_on(Canary::Order)
+            && line.packets.iter().nth(1).is_some()
+            && canary::strikes(Canary::Order);
+        let packet = if wrong { line.packets.pop_last() } else { line.packets.pop(int) }?;
         self.remove(queue, u64::from(packet.size));
         Some(packet)
     }

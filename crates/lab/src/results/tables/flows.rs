@@ -35,7 +35,7 @@ table! {
         acked_bytes: Bytes = record.bytes,
         /// when it began to offer data
         start_ps: Time = record.start,
-        /// when its last byte arrived at the receiver
+        /// when its last byte arrived at the receiver; null unless it finished
         delivered_ps: Option<Time> = Some(record.delivered),
         /// when its last byte was acknowledged at the sender
         finish_ps: Option<Time> = Some(record.finish),

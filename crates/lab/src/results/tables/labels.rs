@@ -7,7 +7,10 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::describe::work::Operation;
 use incast_sim::record::{FlowRecord, OperationRecord};
-use incast_units::Rate;
+use incast_units::{Rate, Time};
+
+/// The rate and delay of a link, and the port at its far end.
+type Link = ((Rate, Time), (NodeId, PortId));
 
 /// Names, and the description of the simulation.
 #[derive(Debug)]
@@ -16,8 +19,8 @@ pub struct Labels<'a> {
     groups: &'a [String],
     algorithms: &'a [String],
     jobs: &'a [String],
-    /// The link's rate and the far end of each port.
-    links: HashMap<(NodeId, PortId), (Rate, NodeId)>,
+    /// The rate and delay of each port's link, and its far end.
+    links: HashMap<(NodeId, PortId), Link>,
 }
 
 impl<'a> Labels<'a> {
@@ -30,7 +33,8 @@ impl<'a> Labels<'a> {
         jobs: &'a [String],
     ) -> Self {
         let links = simulation.network.links.iter();
-        let links = links.flat_map(|l| [(l.a, (l.rate, l.b.0)), (l.b, (l.rate, l.a.0))]).collect();
+        let links =
+            links.flat_map(|l| [(l.a, ((l.rate, l.delay), l.b)), (l.b, ((l.rate, l.delay), l.a))]).collect();
         Self { simulation, groups, algorithms, jobs, links }
     }
 
@@ -39,8 +43,8 @@ impl<'a> Labels<'a> {
         self.simulation.network.nodes.get(id as usize).map_or("", String::as_str)
     }
 
-    /// Returns the rate of a port's link, and the node at its far end.
-    pub(super) fn link(&self, node: NodeId, port: PortId) -> Option<(Rate, NodeId)> {
+    /// Returns the rate and delay of a port's link, and the port at its far end.
+    pub(super) fn link(&self, node: NodeId, port: PortId) -> Option<Link> {
         self.links.get(&(node, port)).copied()
     }
 

@@ -18,9 +18,9 @@ table! {
         /// number of the port at its node
         port: u16 = record.port,
         /// name of the node at the far end
-        peer: Option<&str> = labels.link(record.node, record.port).map(|(_, peer)| labels.node(peer)),
+        peer: Option<&str> = labels.link(record.node, record.port).map(|(_, (peer, _))| labels.node(peer)),
         /// rate of the link
-        rate_bps: Option<Rate> = labels.link(record.node, record.port).map(|(rate, _)| rate),
+        rate_bps: Option<Rate> = labels.link(record.node, record.port).map(|((rate, _), _)| rate),
         /// bytes transmitted, all packets
         transmitted_bytes: Bytes = record.transmitted,
         /// packets transmitted
@@ -47,5 +47,9 @@ table! {
         storm_dropped_packets: Packets = Packets(record.storm_drops); earlier 0,
         /// packets, of those dropped, that came to this port of a host and found its receive buffer full
         receiver_dropped_packets: Packets = Packets(record.receiver_drops); earlier 0,
+        /// number of the port at the far end
+        peer_port: Option<u16> = labels.link(record.node, record.port).map(|(_, (_, port))| port); earlier null,
+        /// one-way delay of the link
+        delay_ps: Option<Time> = labels.link(record.node, record.port).map(|((_, delay), _)| delay); earlier null,
     }
 }

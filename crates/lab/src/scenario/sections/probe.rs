@@ -32,6 +32,8 @@ section! {
         internals: bool = false,
         /// Ports whose packets are captured when their transmission begins; written like `ports`.
         captures: Vec<String> = Vec::new(),
+        /// Whether these packets are rows of the table `packets` too, with times in picoseconds.
+        packets: bool = false,
         /// Whether every pause and resume of a port is recorded.
         pauses: bool = false,
         /// Time of the first sample.
@@ -50,6 +52,9 @@ impl Effect for Probe {
                 idle.add("probe.from", reason);
                 idle.add("probe.until", reason);
             }
+        }
+        if self.captures.is_empty() && self.packets {
+            idle.add("probe.packets", "has no effect: probe.captures names no port");
         }
         if self.flows.is_empty() {
             idle.add("probe.flow_interval", "has no effect: probe.flows names nothing to sample");
@@ -102,7 +107,8 @@ pub(crate) fn probes(
     (all, windows): (&[Flow], &[Window]),
     reading: &mut Reading,
 ) -> Probes {
-    let Probe { ports, flows, interval, flow_interval, internals, captures, pauses, from, until } = section;
+    let Probe { ports, flows, interval, flow_interval, internals, captures, packets, pauses, from, until } =
+        section;
     Probes {
         ports: named("ports", ports, fabric, reading),
         port_interval: *interval,
@@ -110,6 +116,7 @@ pub(crate) fn probes(
         flow_interval: *flow_interval,
         internals: *internals,
         captures: named("captures", captures, fabric, reading),
+        packets: *packets,
         pauses: *pauses,
         loads: windows.iter().map(|window| Load { group: window.group, times: window.instants() }).collect(),
         from: *from,
