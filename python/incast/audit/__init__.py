@@ -1,6 +1,6 @@
 """An independent check of a result: what links, switches and hosts did follows from its captured packets.
 
-Nothing here is shared with the simulator. The rules are those of the pages in docs/network.
+Nothing here is shared with the simulator. The rules are in the pages of docs/network.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def audit(evidence: Evidence) -> Report:
 
 
 def _incomplete(evidence: Evidence) -> str | None:
-    """Why captures do not show all packets; None: they do."""
+    """Returns the reason why captures lack packets; None: they have all."""
     probe = evidence.settings.get("probe", {})
     if evidence.packet_rows is None:
         keys = 'probe.captures = ["all host ports", "all switch ports"] and probe.packets = true'
@@ -71,7 +71,7 @@ def _incomplete(evidence: Evidence) -> str | None:
 
 
 def _of_links(evidence: Evidence) -> str | None:
-    """Why the times of links cannot be derived; None: they can."""
+    """Returns the reason why times of links cannot be derived; None: they can."""
     if evidence.settings.get("change"):
         return "links change during the run"
     if evidence.settings.get("run", {}).get("clock", "exact") != "exact":
@@ -84,7 +84,7 @@ def _of_links(evidence: Evidence) -> str | None:
 
 
 def _of_switches(evidence: Evidence) -> str | None:
-    """Why switches cannot be checked; None: they can."""
+    """Returns the reason why switches cannot be checked; None: they can."""
     switch = evidence.settings["switch"]
     if "trimming" in switch and not Routes(evidence).known:
         return "with trimming, the ways of packets must follow from their hashes"

@@ -62,7 +62,7 @@ class Packet(NamedTuple):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What a packet keeps on its way. Switches mark data only."""
+        """The fields that a packet keeps on its way. Switches mark data only."""
         return (*self[3:11], self.hash, self.kind != "data" and self.marked)
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a result says.
+    """The content of a result.
 
     Attributes:
         settings: The effective scenario: its sections, as a TOML file has them.
@@ -145,7 +145,7 @@ class Evidence:
 
     @cached_property
     def hosts(self) -> set[int]:
-        """The numbers of the hosts, which come before those of switches."""
+        """The numbers of the hosts, which are numbered before switches."""
         return set(range(int(self.outcome["hosts"])))
 
     @cached_property
@@ -165,7 +165,7 @@ class Evidence:
         return sent
 
     def arrivals(self, node: int) -> list[tuple[int, int, Packet]]:
-        """What arrived at a node during the run: time, port there, and the packet as it was sent."""
+        """The arrivals at a node during the run: time, port there, and the packet as it was sent."""
         found = [
             (time, port.peer_port, packet)
             for key, port in self.ports.items()

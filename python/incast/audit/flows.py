@@ -11,11 +11,11 @@ from incast.audit.report import Report
 
 @dataclass
 class Seen:
-    """What captures show of a flow.
+    """The packets of a flow, as captures show them.
 
     Attributes:
         sent: Data packets that left its sender.
-        resent: Those of them that had left before.
+        resent: Data packets whose position had left before.
         first: When the first of them left.
         ways: The ports, by node and direction, that its packets took.
         data: Sizes of its full data packets; `acks` of its acknowledgements.
@@ -180,7 +180,7 @@ def ideal_time(there: list[Port], back: list[Port], count: int, full: int, last:
 
     Args:
         there: The ports that its data packets take.
-        back: Those of its acknowledgements.
+        back: The ports that its acknowledgements take.
         count: Number of data packets.
         full: Size of a full packet on the wire.
         last: Size of the last one.

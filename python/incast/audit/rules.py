@@ -157,7 +157,7 @@ def scaled(alpha: Fraction, free: int) -> int:
 
 @dataclass
 class Charged:
-    """What one port and priority has in a switch with PFC, by part."""
+    """The bytes of one port and priority in a switch with PFC, by part."""
 
     reserve: int = 0
     pool: int = 0

@@ -15,7 +15,7 @@ from incast.audit.routes import Routes
 from incast.audit.rules import Buffer, Marks, Scheduler, scheduler
 
 MOST_FINDINGS = 50
-"""After so many findings at a switch its replay ends: what follows is their consequence."""
+"""Findings at a switch at which its replay ends: what follows is their consequence."""
 
 SENT, CAME, SEEN = range(3)
 """Events in their order at one instant: a transmission ends, a packet arrives, and after all events of it."""
@@ -100,7 +100,7 @@ class Replay:
     # What became of each arrival.
 
     def _match(self) -> list[list[Packet]]:
-        """The transmissions that each arrival can be, by time: those of equal packets that began after it.
+        """The transmissions that each arrival can be, by time: equal packets that began after it.
 
         Where there are as many arrivals as transmissions each arrival has one. Where there are fewer some
         were dropped, and the rules say which. Equal packets that took different ways are known by their
@@ -269,7 +269,7 @@ class Replay:
         self._append(time, number, queue, Waiting(packet, port, mark))
 
     def _marked_at_enqueue(self, out: Out, packet: Packet, length: int) -> bool | None:
-        """Whether a packet is marked now, behind so many bytes; None: as for :meth:`_drawn`."""
+        """Whether a packet is marked now, behind ``length`` bytes; None: as for :meth:`_drawn`."""
         if out.marks is None or not out.marks.at_enqueue:
             return False
         mark = self._drawn(out, packet, length)
@@ -344,7 +344,7 @@ class Replay:
         self._take(time, out, due, out.queues[chosen])
 
     def _late(self, kind: str, time: int, number: int, subject: str, due: Packet | None) -> None:
-        """A port is idle although something is to leave. The replay goes on when its next packet leaves."""
+        """A port is idle although something is to leave. The replay continues when its next packet leaves."""
         out = self.outs[number]
         after = f"{due} at {due.time} ps" if due is not None else "nothing until the end"
         self._find(kind, time, number, subject, f"sent at {time} ps", after)
@@ -402,7 +402,7 @@ class Replay:
     # Marks.
 
     def _drawn(self, out: Out, packet: Packet, queue: int) -> bool | None:
-        """Whether a packet is marked behind so many bytes; None: its draw is too close to the probability."""
+        """Whether a packet is marked behind ``queue`` bytes; None: its draw is too close to tell."""
         assert out.marks is not None
         probability = out.marks.probability(queue)
         if packet.kind != "data" or probability == 0:

@@ -21,7 +21,7 @@ STREAM = 0x7472696D6D696E67
 
 @dataclass
 class HeadersFirst:
-    """Headers first, but a data packet after so many headers that were sent while data waited."""
+    """Headers first, but a data packet after ``ratio`` headers that were sent while data waited."""
 
     ratio: int
     headers: int = 0
@@ -79,7 +79,7 @@ class Trimming(Replay):
         return bool(mix(self.draws ^ packet.hash ^ mix(packet.position ^ mix(sent))) >> 63)
 
     def _queue(self, time: int, port: int, number: int, packet: Packet, length: int) -> None:
-        """Puts a data packet behind so many bytes."""
+        """Puts a data packet behind ``length`` bytes."""
         mark = self._marked_at_enqueue(self.outs[number], packet, length)
         self._append(time, number, DATA, Waiting(packet, port, mark))
 
@@ -105,7 +105,7 @@ class Trimming(Replay):
 
 
 Begun = Mapping[tuple[int | None, int, int], Sequence[int]]
-"""When copies of each data packet left their sender, by flow, position and hash."""
+"""The times at which copies of each data packet left their sender, by flow, position and hash."""
 
 
 def begun(evidence: Evidence) -> Begun:
