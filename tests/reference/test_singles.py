@@ -7,6 +7,7 @@ import pytest
 from incast import Scenario
 from reference.cases import hpcc_320, ours, theirs
 from reference.closed_form import Packets, alone, exact, truncated
+from reference.singles import htsim
 
 STAR = {"kind": "star", "hosts": 2, "rate": "100Gbps", "delay": "1us"}
 CHAIN = {
@@ -89,31 +90,6 @@ def path(source: int, destination: int) -> list[int]:
     if source // 16 == destination // 16:
         return [100, 100]
     return [100, *[400] * (2 if source // 64 == destination // 64 else 4), 100]
-
-
-def htsim(flows: list[tuple[str, str]]) -> list[int]:
-    """Finish times in ps of flows of 513 packets to h0, as csg-htsim sends them: by source and start."""
-    result = Scenario.from_dict(
-        {
-            "topology": {"kind": "fat-tree", "k": 4, "rate": "100Gbps", "delay": "1us"},
-            "switch": {"buffer": "unlimited"},
-            "transport": {"payload": "4160B", "header": "0B", "ack_extra": "40B", "smallest": "40B"},
-            "cc": {"algorithm": "swift", "preset": "htsim"},
-            "traffic": [
-                {
-                    "kind": "flows",
-                    "name": f"f{i}",
-                    "from": source,
-                    "to": "h0",
-                    "size": f"{513 * 4160}B",
-                    "start": start,
-                }
-                for i, (source, start) in enumerate(flows)
-            ],
-        }
-    ).run()
-    order = result.flows.column("group").tolist()
-    return [int(result.flows.column("finish_ps")[order.index(f"f{i}")]) for i in range(len(flows))]
 
 
 def test_a_single_flow_of_htsim() -> None:

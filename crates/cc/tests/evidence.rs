@@ -113,7 +113,7 @@ fn agrees(evidence: Evidence, clause: &str) -> bool {
     }
 }
 
-/// What is wrong with the class of a parameter, or nothing.
+/// Describes a class that its source does not support; `None` where it does.
 fn flaw(info: &ParamInfo, value: Value) -> Option<String> {
     let clauses: Vec<&str> = info.source.split(';').collect();
     let about: Vec<&str> =
