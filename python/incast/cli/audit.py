@@ -44,8 +44,7 @@ def add(commands: Commands) -> None:
         "transmissions, admission, marks, pauses, losses, delivery, times of flows, totals. Exit code 1: "
         "something is wrong; 2: it cannot be audited.",
     )
-    scenario_options(sub)
-    sub._actions[1].metavar = "RESULT|SCENARIO"
+    scenario_options(sub, "RESULT|SCENARIO", "the folder of a result, or a scenario, which is run")
     flag_option(sub, "--quiet", "print findings only")
 
 

@@ -76,9 +76,11 @@ def quiet_option(sub: argparse.ArgumentParser) -> None:
     flag_option(sub, "--quiet", "no progress line")
 
 
-def scenario_options(sub: argparse.ArgumentParser) -> None:
+def scenario_options(
+    sub: argparse.ArgumentParser, metavar: str = "FILE", about: str = "the scenario, a TOML file"
+) -> None:
     """Adds the arguments that name and change a scenario."""
-    sub.add_argument("file", type=Path, metavar="FILE", help="the scenario, a TOML file")
+    sub.add_argument("file", type=Path, metavar=metavar, help=about)
     sub.add_argument(
         "--set",
         dest="overrides",
