@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -229,6 +230,7 @@ class Setup:
             for claim in figure.claims
             if not claim.text_only
             for spec in figure.measured(claim)
+            if _is_given_runs(figure, claim.measure)
         }
         found = []
         for spec in measured.values():
@@ -256,6 +258,17 @@ class Setup:
                 continue
             if not any(same_value(here, each) for each in wanted):
                 yield key, here, " or ".join(wanted)
+
+
+def _is_given_runs(figure: Figure, measure: Mapping[str, Any]) -> bool:
+    """Whether a measure looks at runs: all do but functions of the figure's own without ``results``."""
+    if measure.get("do") != "analysis" or not figure.analysis.is_file():
+        return True
+    tree = ast.parse(figure.analysis.read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == measure["call"]]
+    return not found or any(
+        argument.arg == "results" for node in found for argument in (*node.args.args, *node.args.kwonlyargs)
+    )
 
 
 def _values(cc: str) -> dict[str, str]:
