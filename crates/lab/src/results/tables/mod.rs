@@ -287,7 +287,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(nulls, ["source_card", "destination_card", "algbw_bps", "busbw_bps"]);
+        let wanted = ["source_card", "destination_card", "peer_port", "delay_ps", "algbw_bps", "busbw_bps"];
+        assert_eq!(nulls, wanted);
     }
 
     #[test]
