@@ -42,6 +42,7 @@ CLAIMS = joined(
         },
         unit="x",
         reproduced="1x to 1x",
+        equal=True,
         rule="Equal.",
     ),
 )
@@ -218,7 +219,7 @@ def test_what_is_not_run_here_is_neither_judged_nor_forgotten(
     done = incast.here(*words, "--record", "--write", "docs.md")
     assert done.returncode == 0, done.stderr
     before = record()
-    assert before["some/real"]["claims"] == {"as-simulated": "reproduced"}
+    assert before["some/real"]["claims"]["as-simulated"]["verdict"] == "reproduced"
     refusing(monkeypatch)
     absent = incast.here(*words, "--fresh", "--record", "--check", "--write", "docs.md")
     assert absent.returncode == 0, absent.stderr
