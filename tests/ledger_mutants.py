@@ -138,8 +138,8 @@ def mutants(
                 noticed += names
             looked += names
             for name, judgement in zip(names, judgements, strict=False):
-                entry = recorded[figure.id].claims[judgement.claim.id]
-                if not judgement.ours.agrees(Found.read(entry.ours, judgement.claim.unit)):
+                entry, unit = recorded[figure.id].claims[judgement.claim.id], judgement.claim.unit
+                if not judgement.ours.agrees(Found.read(entry.ours, unit), unit):
                     noticed.append(name)
         if values is not None:
             yield Mutant(algorithm, parameter.name, *values, tuple(looked), tuple(noticed))

@@ -143,17 +143,20 @@ def test_a_recorded_value_is_read_back(found: Found, unit: str) -> None:
         found.value.samples,
         found.value.dimension,
     )
-    assert found.agrees(back)
+    assert found.agrees(back, unit)
 
 
 def test_a_value_outside_of_the_interval_does_not_agree() -> None:
     recorded = Found.over([Quantity(v) for v in (0.9, 1.0, 1.1)])  # 1 ± 0.248
-    assert Found.once(Quantity(1.2)).agrees(recorded)
-    assert not Found.once(Quantity(1.3)).agrees(recorded)
-    assert not Found.once(Quantity(math.inf)).agrees(recorded)
+    assert Found.once(Quantity(1.2)).agrees(recorded, "x")
+    assert not Found.once(Quantity(1.3)).agrees(recorded, "x")
+    assert not Found.once(Quantity(math.inf)).agrees(recorded, "x")
     once = Found.once(Quantity(1.0))
-    assert Found.once(Quantity(1.002)).agrees(once)
-    assert not Found.once(Quantity(1.02)).agrees(once)
+    assert Found.once(Quantity(1.0004)).agrees(once, "x")
+    assert not Found.once(Quantity(1.02)).agrees(once, "x")
+    # Rounding of formulas, that no page shows: 0.00000006 % and 0 %.
+    assert Found.once(Quantity(6e-10)).agrees(Found.once(Quantity(0.0)), "%")
+    assert not Found.once(Quantity(6e-4)).agrees(Found.once(Quantity(0.0)), "%")
 
 
 def test_every_claim_is_recorded_and_locked_by_its_rules() -> None:

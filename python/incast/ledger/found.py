@@ -98,18 +98,21 @@ class Found:
         ends = [_number(written[end], unit) if written[end] else value for end in ("low", "high")]
         return cls(Quantity(value, dimension, samples), ends[0], ends[1], int(written["seeds"] or 0))
 
-    def agrees(self, recorded: Found) -> bool:
-        """Whether the value lies in the interval of a recorded one.
+    def agrees(self, recorded: Found, unit: str) -> bool:
+        """Whether the value lies in the interval of a recorded one, or is shown as the same.
 
-        The ends of that are taken with the precision with which they are shown.
+        The ends of the interval are taken with the precision with which they are shown.
 
         Args:
             recorded: The recorded value.
+            unit: The unit in which both are shown.
         """
         low, value, high = recorded.low, self.value.value, recorded.high
+        if self.value.shown(unit) == recorded.value.shown(unit):
+            return True
         if not (self.bounded and recorded.bounded):
-            return str(value) == str(recorded.value.value)
-        slack = 0.5 * 10.0 ** (1 - 3) * max(abs(low), abs(high)) + 1e-12
+            return False
+        slack = 0.5 * 10.0 ** (1 - 3) * max(abs(low), abs(high))
         return low - slack <= value <= high + slack
 
 

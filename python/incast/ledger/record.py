@@ -249,7 +249,7 @@ def _moved(judgement: Judgement, entry: Entry) -> str:
     """The recorded value and today's, if that lies outside the recorded interval."""
     unit = judgement.claim.unit
     try:
-        if judgement.ours.agrees(Found.read(entry.ours, unit)):
+        if judgement.ours.agrees(Found.read(entry.ours, unit), unit):
             return ""
     except ValueError:
         pass  # Recorded in another unit: the claim has changed since.
