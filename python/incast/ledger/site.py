@@ -153,12 +153,11 @@ def _headlines(ledger: Ledger, folder: str) -> Iterable[str]:
         "(`papers/headlines.toml`), each with the verdict of the claim that judges it."
     )
     yield ""
-    yield "| Paper | Statements | " + " | ".join(_cell(verdict) for verdict in Verdict) + " | |"
-    yield "| --- | ---: | " + "---: | " * len(Verdict) + "--- |"
-    papers = list(dict.fromkeys(each.paper for each, _ in judged))
-    for paper in papers:
+    counts = Counter(verdict for _, verdict in judged)
+    yield ", ".join(f"{counts[verdict] / len(judged):.0%} {verdict.value}" for verdict in Verdict) + "."
+    yield ""
+    for paper in dict.fromkeys(each.paper for each, _ in judged):
         of_paper = [(each, verdict) for each, verdict in judged if each.paper == paper]
-        counts = Counter(verdict for _, verdict in of_paper)
         cells = "".join(
             _cell(
                 verdict,
@@ -167,11 +166,8 @@ def _headlines(ledger: Ledger, folder: str) -> Iterable[str]:
             )
             for each, verdict in of_paper
         )
-        numbers = " | ".join(str(counts[verdict]) for verdict in Verdict)
-        yield f"| {PAPERS.get(paper, paper)} | {len(of_paper)} | {numbers} | {cells} |"
-    counts = Counter(verdict for _, verdict in judged)
-    shares = " | ".join(f"{counts[verdict] / len(judged):.0%}" for verdict in Verdict)
-    yield f"| All | {len(judged)} | {shares} | |"
+        counts = Counter(verdict for _, verdict in of_paper)
+        yield f"- **{PAPERS.get(paper, paper)}**: {told(counts)}. {cells}"
     yield ""
 
 
@@ -189,16 +185,12 @@ def _counts(ledger: Ledger) -> Iterable[str]:
         "*today's* by the rules for all claims, which `papers/README.md` gives and the program enforces."
     )
     yield ""
-    yield (
-        "| | Claims | By first rule: reproduced, trend | Today: reproduced, trend | "
-        + " | ".join(_cell(verdict) for verdict in Verdict)
-        + " |"
-    )
-    yield "| --- | ---: | ---: | ---: | " + "---: | " * len(Verdict)
+    yield "| | Claims | By first rule: reproduced + trend | Today: reproduced + trend | Today |"
+    yield "| --- | ---: | ---: | ---: | --- |"
     judged = [(kind.meaning, tallies[kind]) for kind in Kind if tallies[kind].claims]
     for name, found in [*judged, ("all", every)]:
-        numbers = " | ".join(str(found.today[verdict]) for verdict in Verdict)
         shares = f"{_two_shares(found.first)} | {_two_shares(found.today)}"
+        numbers = " ".join(f"{_cell(verdict)} {found.today[verdict]}" for verdict in Verdict)
         yield f"| {name} | {found.claims} | {shares} | {numbers} |"
     gone = withdrawn(ledger.lock, ledger.figures)
     if gone:
