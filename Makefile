@@ -60,7 +60,7 @@ models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator
 	PYTHONPATH=tests $(BIN)/python -m models.agreement all 0 1000
 
 .PHONY: ledger-mutants
-ledger-mutants: $(VENV)/.built ## which claims notice a constant that is a quarter larger, for each algorithm of the papers (hours)
+ledger-mutants: $(VENV)/.built ## which claims notice a constant that is changed by a quarter, for each algorithm of the papers (hours)
 	PYTHONPATH=tests $(BIN)/python -m ledger_mutants
 
 .PHONY: audit

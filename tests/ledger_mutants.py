@@ -1,4 +1,4 @@
-"""Wrong constants and the claims that notice them: each constant a quarter larger, one at a time.
+"""Wrong constants and the claims that notice them: each constant changed by a quarter, one at a time.
 
     python -m ledger_mutants                # the algorithms of the papers, in quick figures of their paper
     python -m ledger_mutants ccc --full     # one of them, in all figures of its paper
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from helpers import ROOT
-from incast import catalogue
+from incast import ScenarioError, catalogue
 from incast.ledger import Figure, LedgerError, find, judge, record, run_figure
 from incast.ledger.figure import RunSpec
 from incast.ledger.found import Found
@@ -37,7 +37,7 @@ OWN = {
 }
 """The paper of each algorithm that a paper proposes."""
 
-FACTOR = 1.25
+CHANGE = 0.25
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,23 @@ def control(spec: RunSpec) -> tuple[str, str | None]:
     return "", None
 
 
-def larger(value: str) -> str | None:
-    """A value that is a quarter larger; None for one that is no number, or zero.
-
-    >>> larger("12us"), larger("0.5"), larger("5"), larger("1"), larger("true"), larger("0ps")
-    ('15us', '0.625', '6', '2', None, None)
-    """
+def scaled(value: str, factor: float) -> str | None:
+    """A value times a factor, or the next whole number; None for one that is no number, or zero."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([A-Za-z]*)", value)
     if found is None or float(found[1]) == 0:
         return None
-    number = float(found[1]) * FACTOR
-    whole = "." not in found[1] and (not found[2] or found[2] in ("B", "ps"))
-    if whole and not found[2]:
-        return str(max(int(found[1]) + 1, int(number)))
+    number = float(found[1]) * factor
+    if "." not in found[1] and not found[2]:
+        whole = int(found[1])
+        return str(max(whole + 1, int(number)) if factor > 1 else min(whole - 1, int(number)))
     return f"{number:.9g}{found[2]}"
 
 
 def mutated(spec: RunSpec, algorithm: str, parameter: str) -> tuple[RunSpec, str, str] | None:
-    """A run with the wrong constant, with both values; None for a run that does not have it."""
+    """A run with the wrong constant, with both values; None for a run that does not have it.
+
+    The constant is a quarter larger, or smaller where the algorithm refuses that.
+    """
     name, preset = control(spec)
     known = catalogue.algorithm(name, preset) if name == algorithm else None
     if known is None:
@@ -98,12 +97,19 @@ def mutated(spec: RunSpec, algorithm: str, parameter: str) -> tuple[RunSpec, str
         if key.startswith("cc.") and key[3:] in values:
             values[key[3:]] = text.strip('"')
     before = values[parameter]
-    after = larger(before)
-    if after is None:
-        return None
     kind = next(each.kind for each in known.parameters if each.name == parameter)
-    quoted = after if kind in ("ratio", "count") else f'"{after}"'
-    return replace(spec, overrides=(*spec.overrides, f"cc.{parameter}={quoted}")), before, after
+    for factor in (1 + CHANGE, 1 - CHANGE):
+        after = scaled(before, factor)
+        if after is None:
+            continue
+        quoted = after if kind in ("ratio", "count") else f'"{after}"'
+        wrong = replace(spec, overrides=(*spec.overrides, f"cc.{parameter}={quoted}"))
+        try:
+            wrong.load(spec.seeds[0] if spec.seeds else None)
+        except ScenarioError:
+            continue
+        return wrong, before, after
+    return None
 
 
 def mutants(
@@ -132,16 +138,15 @@ def mutants(
             try:
                 judgements = judge(other, run_figure(other, folder=results, executor=Local()))
             except LedgerError as error:
-                # A run that cannot be made, or whose claims cannot be measured, is noticed.
+                # That is no value outside of an interval: these claims do not count.
                 print(f"{algorithm}.{parameter.name}: {str(error).splitlines()[0]}", flush=True)
-                judgements = []
-                noticed += names
+                continue
             looked += names
-            for name, judgement in zip(names, judgements, strict=False):
+            for name, judgement in zip(names, judgements, strict=True):
                 entry, unit = recorded[figure.id].claims[judgement.claim.id], judgement.claim.unit
                 if not judgement.ours.agrees(Found.read(entry.ours, unit), unit):
                     noticed.append(name)
-        if values is not None:
+        if values is not None and looked:
             yield Mutant(algorithm, parameter.name, *values, tuple(looked), tuple(noticed))
 
 

@@ -292,8 +292,14 @@ def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
     assert refused.returncode == 2
     assert "the rule is not the one in rules.lock" in refused.stderr
     assert "claims.toml: claim 'same'" in refused.stderr
+    # So is a claim that drops what it says of its effect.
+    file.write_text(CLAIMS.replace("equal = true", 'effect = "none"'))
+    assert "claim 'same'" in incast(*words, "--check").stderr
+    file.write_text(CLAIMS.replace('reproduced = "1 to 1"\nequal = true', 'reproduced = "2 to 3"'))
     history = papers / "some" / "history.toml"
-    history.write_text(HISTORY + '[[seeds.same]]\nwhy = "It was too easy."\nreproduced = "1 to 1"\n')
+    history.write_text(
+        HISTORY + '[[seeds.same]]\nwhy = "It was too easy."\nreproduced = "1 to 1"\nequal = true\n'
+    )
     worse = incast(*words, "--check")
     assert worse.returncode == 1
     assert "worse than recorded: some/seeds same: reproduced -> not reproduced" in worse.stderr

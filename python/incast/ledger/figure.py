@@ -12,7 +12,7 @@ from typing import Any
 
 from incast.errors import ScenarioError
 from incast.ledger.quantity import Band, quantity, unit_of
-from incast.ledger.rule import SCALES, Bands, faults, printed, scale_of
+from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed
 from incast.scenario import Scenario
 from incast.scenario.scenario import document
 
@@ -98,6 +98,8 @@ class Earlier:
         reproduced: Its band for ``reproduced``.
         trend: Its band for ``trend``; None if there was none.
         seeds: The number of seeds that it had, the first of those that the runs have now; 0 for all of these.
+        equal: Whether it said that there is no effect.
+        effect: The scale that it named, or the one of its measure.
     """
 
     why: str
@@ -106,6 +108,8 @@ class Earlier:
     reproduced: Band
     trend: Band | None
     seeds: int = 0
+    equal: bool = False
+    effect: str = ""
 
 
 @dataclass(frozen=True)
@@ -543,9 +547,7 @@ def _value(reader: _Reader, paper: str, unit: str) -> float | None:
 
 def _effect(reader: _Reader, measure: Mapping[str, Any]) -> str:
     """The scale of a claim's effect: what ``effect`` names, or what its measure compares with."""
-    scale = scale_of(measure)
-    of_measure = next((name for name, known in SCALES.items() if known is scale), "")
-    named = reader.text("effect", of_measure)
+    named = reader.text("effect", effect_of(measure))
     if named and named not in (*SCALES, "none"):
         raise reader.fail(f"effect = {named!r} is not one of {', '.join(SCALES)}, none")
     return "" if named == "none" else named
@@ -563,13 +565,16 @@ def _earlier(table: object, where: str, measure: Mapping[str, Any], unit: str) -
     """A replaced rule; measure and unit are the claim's where it gives none."""
     reader = _Reader(table, where)
     unit = reader.unit() if "unit" in reader.left else unit
+    measure = reader.table("measure") if "measure" in reader.left else measure
     earlier = Earlier(
         why=reader.text("why"),
-        measure=reader.table("measure") if "measure" in reader.left else measure,
+        measure=measure,
         unit=unit,
         reproduced=reader.must_band("reproduced", unit),
         trend=reader.band("trend", unit),
         seeds=reader.number("seeds", 0),
+        equal=reader.flag("equal"),
+        effect=_effect(reader, measure),
     )
     reader.finish()
     return earlier

@@ -11,6 +11,7 @@ from pathlib import Path
 from incast.ledger.figure import HISTORY, Claim, Earlier, Figure, LedgerError
 from incast.ledger.judge import Verdict
 from incast.ledger.report import Page
+from incast.ledger.rule import effect_of
 
 FILE = "rules.lock"
 """The file with the digests, in the folder of the papers."""
@@ -64,7 +65,8 @@ def read(papers: Path) -> Lock:
 def digests(figure: Figure, claim: Claim) -> tuple[str, ...]:
     """Digests of all rules of a claim, the oldest first.
 
-    A digest covers what is measured, in which unit, the bands, and the number of seeds.
+    A digest covers what is measured, in which unit, the bands, the number of seeds, and ``equal`` and
+    ``effect`` where the claim has them.
     """
     rules: list[Claim | Earlier] = [*claim.earlier, claim]
     seeds = max((len(spec.seeds) for spec in figure.measured(claim)), default=0)
@@ -78,6 +80,8 @@ def digests(figure: Figure, claim: Claim) -> tuple[str, ...]:
 def _digest(rule: Claim | Earlier, seeds: int) -> str:
     trend = rule.trend.text if rule.trend else None
     parts: list[object] = [rule.measure, rule.unit, rule.reproduced.text, trend, seeds]
+    if rule.equal or rule.effect != effect_of(rule.measure):
+        parts += [rule.equal, rule.effect]
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -104,7 +108,7 @@ def check(papers: Path, figures: Iterable[Figure]) -> None:
         shown = "\n  ".join(wrong[:10]) + (f"\n  and {len(wrong) - 10} more" if len(wrong) > 10 else "")
         raise LedgerError(
             f"the rule is not the one in {FILE}, and that one is not in {HISTORY}:\n  {shown}\n"
-            f"    help: put the old measure, unit, bands or number of seeds into the paper's {HISTORY}, with "
+            f"    help: put the old measure, unit, bands, effect or seeds into the paper's {HISTORY}, with "
             "the reason; papers/README.md says how"
         )
 

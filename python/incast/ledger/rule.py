@@ -74,6 +74,12 @@ def scale_of(measure: Mapping[str, Any]) -> Scale | None:
     return next(iter(scales.values())) if len(scales) == 1 else None
 
 
+def effect_of(measure: Mapping[str, Any]) -> str:
+    """Returns the name of a measure's scale; empty for one that compares nothing."""
+    scale = scale_of(measure)
+    return next((name for name, known in SCALES.items() if known is scale), "")
+
+
 _UNITS = {"×": "x", "times": "x", "µs": "us", "RTTs": "RTT", "BDPs": "BDP"}
 _PRINTED = re.compile(
     r"(?:(?:about|around|roughly|nearly|some|up to|only) )?([+-]?\d[\d,]*(?:\.\d+)?)\s*"

@@ -151,7 +151,7 @@ fn an_error_that_stays_is_named_after_a_while() {
 
 #[test]
 fn an_error_after_the_end_did_not_cause_it() {
-    // The receiver leaves once it is told, and the packet that ends the exchange is sent again: nothing listens there.
+    // The receiver has left when the packet that ends the exchange is sent again: nothing listens there.
     let mut over = false;
     let (done, _, _) = sent(Time::from_s(2), usize::MAX, |_, time, packet| {
         let after = over;
