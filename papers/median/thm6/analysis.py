@@ -68,6 +68,11 @@ def collapse() -> tuple[Floats, Floats]:
     return paths, np.array([median.resilient_swift(1 / n, "19us", "12us") for n in paths])
 
 
+def gain(results: Results, run: str, over: str) -> float:
+    """The throughput of a run over that of another one."""
+    return throughput(results, run) / throughput(results, over)
+
+
 def least_gain(results: Results) -> float:
     """The smaller of MNSCC's throughputs over NSCC's with 4 and 8 paths."""
-    return min(throughput(results, f"mnscc/{n}") / throughput(results, f"nscc/{n}") for n in (4, 8))
+    return min(gain(results, f"mnscc/{n}", f"nscc/{n}") for n in (4, 8))
