@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,9 @@ from incast.ledger.runs import Results
 from incast.theory import sqcc
 
 Floats = npt.NDArray[np.float64]
+
+RISING = tuple(f"patched-timely/{n}" for n in (2, 10, 20, 40, 60))
+"""The runs that come to rest."""
 
 
 def fixed_point(flows: int, form: str = "rtt") -> Quantity:
@@ -46,14 +51,11 @@ def line(form: str) -> tuple[Floats, Floats]:
     return flows, np.array([sqcc.fixed_point_queue("patched", n, form=form) for n in flows]) / 1e3
 
 
-def straightness(results: Results) -> float:
-    """R² of a straight line through the mean queues of 2 to 60 flows."""
-    flows = [2, 10, 20, 40, 60]
-    means = [
-        measures.queue(results.view(f"patched-timely/{n}"), "s0->h0", "mean", "240ms", "400ms").value
-        for n in flows
-    ]
-    return measures.r_squared(np.array(flows, dtype=float), np.array(means))
+def straightness(results: Results, runs: Sequence[str] = RISING) -> float:
+    """R² of a straight line through the mean queues of runs, whose names end with the number of flows."""
+    flows = [float(name.rpartition("/")[2]) for name in runs]
+    means = [measures.queue(results.view(name), "s0->h0", "mean", "240ms", "400ms").value for name in runs]
+    return measures.r_squared(np.array(flows), np.array(means))
 
 
 def jain(results: Results, run: str) -> float:
