@@ -185,6 +185,11 @@ docs: $(VENV)/.docs ## the documentation as a site in ./site; a broken link is a
 reproduce: $(VENV)/.built ## every figure of the papers, collected in docs/reproduction.md (about an hour)
 	$(BIN)/incast reproduce all --write docs/reproduction.md --record
 
+.PHONY: reproduce-full
+reproduce-full: $(VENV)/.built ## runs that are shorter here than in the paper, at the paper's length (hours)
+	$(BIN)/incast reproduce all --full --record
+	$(BIN)/incast reproduce all --recorded --no-picture --write docs/reproduction.md
+
 .PHONY: reproduce-quick
 reproduce-quick: $(VENV)/.testable ## the quick set of figures: fails when a verdict is worse than recorded
 	$(BIN)/incast reproduce --quick --check --no-picture

@@ -56,6 +56,12 @@ def add(commands: Commands) -> None:
     )
     flag_option(sub, "--record", "record the verdicts, values and times there, and the rules in rules.lock")
     flag_option(sub, "--recorded", "make no runs: judge the recorded values by the rules of today")
+    flag_option(
+        sub,
+        "--full",
+        "only runs that are shorter here than in the paper, at the paper's own length and with one seed; "
+        "recorded apart, in full.json (hours)",
+    )
     path_option(
         sub,
         "--out",
@@ -91,7 +97,20 @@ def act(options: argparse.Namespace) -> int:
             raise ledger.LedgerError(
                 "which figure? name one, a paper, or all\n    help: `incast reproduce --list` shows them"
             )
+        if options.full:
+            refused = ("check", "recorded", "quick", "write")
+            other = next((name for name in refused if getattr(options, name)), None)
+            if other:
+                raise ledger.LedgerError(
+                    f"--full judges nothing anew: leave out --{other}\n"
+                    "    help: a page shows what --full recorded when --write makes it the next time"
+                )
         figures = ledger.find(papers, options.what)
+        if options.full:
+            longer = [figure.at_full_length() for figure in figures]
+            figures = [figure for figure in longer if figure is not None]
+            if not figures:
+                raise ledger.LedgerError("the runs of none of these figures are shorter than the paper's")
         if options.quick:
             figures = [figure for figure in figures if figure.quick]
             if not figures:
@@ -129,7 +148,8 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
     from incast import ledger
     from incast.ledger import lock, record, report, site
 
-    lock.check(papers, figures)
+    if not options.full:
+        lock.check(papers, figures)
     recorded = record.read(papers)
     made = site.made_now(site.commit_of(papers))
     pages: list[Page] = []
@@ -141,7 +161,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         def done(figure: ledger.Figure, results: ledger.Results) -> None:
             try:
                 judgements = ledger.judge(figure, results)
-                picture = None if options.no_picture else _draw(figure, results, options)
+                picture = None if options.no_picture or options.full else _draw(figure, results, options)
             except ledger.LedgerError as error:
                 # One figure whose claims cannot be measured does not stop the others.
                 wrong.append(str(error))
@@ -198,9 +218,11 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         print(f"written to {options.write}")
     wrong_now = [change for change in record.changes(recorded, pages) if change.is_worse or change.moved]
     if options.record:
-        record.write(papers, pages, order)
-        lock.write(papers, pages, order)
-        print(f"recorded in {papers / record.FILE}")
+        name = record.FULL if options.full else record.FILE
+        record.write(papers, pages, order, name)
+        if not options.full:
+            lock.write(papers, pages, order)
+        print(f"recorded in {papers / name}")
     if options.check:
         for change in wrong_now:
             what = "worse than recorded" if change.is_worse else "outside of the recorded interval"
@@ -239,10 +261,16 @@ def _recorded(
 def _write(papers: Path, pages: list[Page], recorded: record.Record, file: Path, command: str) -> None:
     """Writes the overview and the pages of the figures."""
     from incast import ledger
-    from incast.ledger import headlines, lock, site
+    from incast.ledger import headlines, lock, record, site
 
     figures = ledger.find(papers, ["all"])
-    every = site.Ledger(figures, recorded, lock.read(papers), headlines.read(papers, figures))
+    every = site.Ledger(
+        figures,
+        recorded,
+        lock.read(papers),
+        headlines.read(papers, figures),
+        record.read(papers, record.FULL),
+    )
     site.write(file, pages, every, command)
 
 

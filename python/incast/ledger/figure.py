@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ class RunSpec:
         seeds: The seeds with which it is made; empty for the one of its scenario, where nothing that a claim
             measures depends on it. A run on a testbed is repeated once for each.
         testbed: Whether it is made on a testbed (:mod:`incast.testbed`), and not in the simulator.
+        full: Keys that give it the length of the paper's own run, where this one is shorter.
     """
 
     name: str
@@ -55,6 +56,7 @@ class RunSpec:
     values: Mapping[str, str]
     seeds: tuple[int, ...] = ()
     testbed: bool = False
+    full: tuple[str, ...] = ()
 
     def load(self, seed: int | None) -> Scenario:
         """Its scenario.
@@ -132,6 +134,7 @@ class Claim:
         value: The paper's number; None where the paper has words.
         equal: Whether the paper says that there is no effect.
         effect: The name of the scale on which an effect counts; empty for a value that is no comparison.
+        seeds: The number of seeds behind its verdict, the first of those that its runs have; 0 for all.
         text_only: Whether it is about what a text says, and nothing is computed.
     """
 
@@ -150,6 +153,7 @@ class Claim:
     value: float | None = None
     equal: bool = False
     effect: str = ""
+    seeds: int = 0
     text_only: bool = False
 
     @property
@@ -215,6 +219,33 @@ class Figure:
         texts = list(_texts(claim.measure))
         named = [spec for spec in self.runs if any(_names(text, spec.name) for text in texts)]
         return named or self.runs
+
+    def at_full_length(self) -> Figure | None:
+        """This figure with runs of the length that the paper's have; None if no claim is about such runs.
+
+        It has the claims whose runs all are longer in the paper (``full``), without earlier rules and
+        reasons, and only these runs, each with the first of its seeds.
+        """
+        claims = {
+            claim.id: claim
+            for claim in self.claims
+            if not claim.text_only and all(spec.full for spec in self.measured(claim)) and self.runs
+        }
+        needed = {spec.name for claim in claims.values() for spec in self.measured(claim)}
+        if not needed:
+            return None
+        return replace(
+            self,
+            runs=tuple(
+                replace(spec, overrides=(*spec.overrides, *spec.full), seeds=spec.seeds[:1])
+                for spec in self.runs
+                if spec.name in needed
+            ),
+            claims=tuple(
+                replace(claim, reason="", evidence=(), earlier=(), seeds=0) for claim in claims.values()
+            ),
+            panels=(),
+        )
 
 
 def _names(text: str, run: str) -> bool:
@@ -364,6 +395,16 @@ def read(folder: Path, name: str) -> Figure:
             f"{file}: the run {few.name!r} has {len(few.seeds)} seeds, another one {figure.replicas}: claims "
             "compare runs of the same seed, so that all that have seeds need the same number"
         )
+    short = next(
+        (
+            claim
+            for claim in figure.claims
+            if claim.seeds > max((len(spec.seeds) for spec in figure.measured(claim)), default=0)
+        ),
+        None,
+    )
+    if short is not None:
+        raise LedgerError(f"{file}: claim {short.id!r}: seeds = {short.seeds}: its runs do not have as many")
     claims = [claim.id for claim in figure.claims]
     if len(set(claims)) != len(claims):
         raise LedgerError(f"{file}: two claims have the same id")
@@ -402,10 +443,11 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     reader = _Reader(table, f"{file}: runs, number {index + 1}")
     name, scenario = reader.text("name"), reader.text("scenario")
     algorithms, overrides = _algorithms(reader, name), reader.texts("set")
-    seeds = reader.number("seeds", 0)
-    if seeds < 0 or seeds == 1:
-        raise reader.fail("seeds must be at least 2, for a confidence interval")
+    seeds = _seeds(reader)
     testbed = reader.flag("testbed")
+    full = reader.texts("full")
+    if full and testbed:
+        raise reader.fail("full is for runs of the simulator: a testbed's runs have one length")
     vary = reader.table("vary") if "vary" in reader.left else {}
     along = reader.table("along") if "along" in reader.left else {}
     reader.finish()
@@ -444,6 +486,7 @@ def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
             values=values,
             seeds=tuple(range(1, seeds + 1)),
             testbed=testbed,
+            full=tuple(fill(override) for override in full),
         )
 
 
@@ -520,6 +563,7 @@ def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
         value=_value(reader, paper, unit),
         equal=reader.flag("equal"),
         effect=_effect(reader, measure),
+        seeds=_seeds(reader),
         text_only=reader.flag("text_only"),
     )
     reader.finish()
@@ -529,6 +573,14 @@ def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
     if wrong:
         raise reader.fail("; ".join(wrong))
     return claim
+
+
+def _seeds(reader: _Reader) -> int:
+    """The number of seeds that a claim names: none, or enough for an interval."""
+    seeds = reader.number("seeds", 0)
+    if seeds < 0 or seeds == 1:
+        raise reader.fail("seeds must be at least 2, for a confidence interval")
+    return seeds
 
 
 def _value(reader: _Reader, paper: str, unit: str) -> float | None:

@@ -77,7 +77,7 @@ def judge(figure: Figure, results: Results) -> list[Judgement]:
 
 def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
     where = f"{figure.id}: claim {claim.id!r}"
-    ours = _checked(claim.measure, results, where, claim.unit)
+    ours = _checked(claim.measure, results, where, claim.unit, claim.seeds)
     earlier = [
         _checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds) for rule in claim.earlier
     ]

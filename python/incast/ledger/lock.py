@@ -72,7 +72,7 @@ def digests(figure: Figure, claim: Claim) -> tuple[str, ...]:
     seeds = max((len(spec.seeds) for spec in figure.measured(claim)), default=0)
     found = []
     for rule in reversed(rules):
-        seeds = (rule.seeds if isinstance(rule, Earlier) else 0) or seeds
+        seeds = rule.seeds or seeds
         found.append(_digest(rule, seeds))
     return tuple(reversed(found))
 

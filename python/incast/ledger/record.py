@@ -17,6 +17,9 @@ from incast.ledger.report import Page
 FILE = "verdicts.json"
 """The file with the recorded verdicts and values, in the folder of the papers."""
 
+FULL = "full.json"
+"""The file with those of the runs at the paper's own length, in the same folder."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -93,13 +96,17 @@ class Change:
         return f"{self.figure} {self.claim}: {verdicts}" + (f" ({self.moved})" if self.moved else "")
 
 
-def read(papers: Path) -> Record:
+def read(papers: Path, name: str = FILE) -> Record:
     """Reads the record; empty if there is no file.
+
+    Args:
+        papers: The folder of the papers.
+        name: The file in it.
 
     Raises:
         LedgerError: When the file cannot be read.
     """
-    file = papers / FILE
+    file = papers / name
     if not file.exists():
         return {}
     try:
@@ -183,17 +190,18 @@ def page_of(figure: Figure, recorded: Recorded) -> Page:
     return Page(figure, judgements, recorded.wall_s, recorded.hops, None, None, recorded.made)
 
 
-def write(papers: Path, pages: Sequence[Page], known: Sequence[str]) -> None:
+def write(papers: Path, pages: Sequence[Page], known: Sequence[str], name: str = FILE) -> None:
     """Records the verdicts, values and times of some figures; what is recorded of others stays.
 
     Args:
         papers: The folder of the papers.
         pages: The figures.
         known: The ids of all figures in their order: what is recorded of others is dropped.
+        name: The file in it.
     """
-    record = read(papers) | of(pages)
+    record = read(papers, name) | of(pages)
     lines = list(_lines({figure: record[figure] for figure in known if figure in record}))
-    (papers / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (papers / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _lines(record: Record) -> Iterator[str]:

@@ -225,20 +225,13 @@ class Setup:
         """
         name = figure.id.partition("/")[2]
         environment = self.environment(name)
-        measured = {
-            spec.name: spec
-            for claim in figure.claims
-            if not claim.text_only
-            for spec in figure.measured(claim)
-            if _is_given_runs(figure, claim.measure)
-        }
         found = []
-        for spec in measured.values():
-            for key, here, setup in self._of_run(spec, environment):
+        for spec, seeds in _behind_verdicts(figure):
+            for key, here, setup in self._of_run(spec, seeds, environment):
                 found.append(Difference(name, spec.name, key, here, setup))
         return list(dict.fromkeys(found))
 
-    def _of_run(self, spec: RunSpec, environment: str) -> Iterator[tuple[str, str, str]]:
+    def _of_run(self, spec: RunSpec, seeds: int, environment: str) -> Iterator[tuple[str, str, str]]:
         for build in builds(spec):
             if build.algorithm in DRIVERS:
                 continue
@@ -253,11 +246,22 @@ class Setup:
         holds = self.holds(environment)
         scenario = tomllib.loads(spec.load(spec.seeds[0] if spec.seeds else None).to_toml()) if holds else {}
         for key, wanted in holds.items():
-            here = str(len(spec.seeds)) if key == "seeds" else _at(scenario, key)
-            if key == "seeds" and not spec.seeds:
+            here = str(seeds) if key == "seeds" else _at(scenario, key)
+            if key == "seeds" and not seeds:
                 continue
             if not any(same_value(here, each) for each in wanted):
                 yield key, here, " or ".join(wanted)
+
+
+def _behind_verdicts(figure: Figure) -> Iterator[tuple[RunSpec, int]]:
+    """Yields each run that verdicts are about, once for each number of seeds behind one."""
+    found = {}
+    for claim in figure.claims:
+        if not claim.text_only and _is_given_runs(figure, claim.measure):
+            for spec in figure.measured(claim):
+                seeds = min(claim.seeds or len(spec.seeds), len(spec.seeds))
+                found[spec.name, seeds] = spec
+    return ((spec, seeds) for (_, seeds), spec in found.items())
 
 
 def _is_given_runs(figure: Figure, measure: Mapping[str, Any]) -> bool:

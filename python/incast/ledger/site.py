@@ -15,12 +15,13 @@ from pathlib import Path
 
 from incast._build import __version__
 from incast.ledger import beside
-from incast.ledger.figure import Figure
+from incast.ledger.figure import Claim, Figure
+from incast.ledger.found import Found
 from incast.ledger.headlines import Headline
 from incast.ledger.judge import Judgement, Verdict
 from incast.ledger.kinds import Kind, Tally, kind_of, share
 from incast.ledger.lock import Lock, withdrawn
-from incast.ledger.record import Record, of, page_of
+from incast.ledger.record import Entry, Record, Recorded, of, page_of
 from incast.ledger.report import Page, earlier, reason, rule_of, tally, told, told_hops
 
 SYMBOLS = {
@@ -53,12 +54,14 @@ class Ledger:
         recorded: What is recorded of them.
         lock: What is locked of their rules.
         headlines: The headlines of the papers.
+        full: What is recorded of runs at the paper's own length.
     """
 
     figures: Sequence[Figure]
     recorded: Record
     lock: Lock
     headlines: Sequence[Headline]
+    full: Record
 
 
 def write(file: Path, pages: Sequence[Page], ledger: Ledger, command: str) -> None:
@@ -75,7 +78,7 @@ def write(file: Path, pages: Sequence[Page], ledger: Ledger, command: str) -> No
     folder = file.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     for page in pages:
-        text = _figure(page, folder, file.name, ledger.lock)
+        text = _figure(page, folder, file.name, ledger.lock, ledger.full.get(page.figure.id))
         (folder / page_name(page.figure.id)).write_text(text, encoding="utf-8")
     shown = ledger.recorded | of(pages)
     known = [figure for figure in ledger.figures if figure.id in shown]
@@ -131,6 +134,7 @@ def _overview(ledger: Ledger, command: str, folder: str, has_builds: bool) -> st
             f"{len(figures)} figures; {told_hops(hops)}; {wall_s:,.0f} s of wall time, "
             "each run on one thread."
         ),
+        *_at_full_length(ledger),
     ]
     known = [*PAPERS, *sorted({figure.paper for figure in figures} - set(PAPERS))]
     for paper in known:
@@ -202,6 +206,32 @@ def _counts(ledger: Ledger) -> Iterable[str]:
         )
 
 
+def _at_full_length(ledger: Ledger) -> Iterable[str]:
+    """What the runs at the paper's own length say: how many verdicts stay."""
+    pairs = [
+        (of_full.verdict, ledger.recorded[figure.id].claims[claim].verdict)
+        for figure in ledger.figures
+        if figure.id in ledger.full
+        for claim, of_full in ledger.full[figure.id].claims.items()
+        if claim in ledger.recorded[figure.id].claims
+    ]
+    if not pairs:
+        return
+    entries = list(ledger.full.values())
+    kinds = Counter(
+        "same" if now is before else "worse" if now.worse_than(before) else "better" for now, before in pairs
+    )
+    yield ""
+    hops, wall_s = sum(entry.hops for entry in entries), sum(entry.wall_s for entry in entries)
+    yield from _fill(
+        f"{len(pairs)} claims of {len(entries)} figure{'' if len(entries) == 1 else 's'}, whose runs are "
+        "shorter here than in the paper, were also measured once at the paper's own length, with one seed "
+        f"(`incast reproduce all --full --record`; {told_hops(hops)}, {wall_s:,.0f} s): "
+        f"{kinds['same']} have the same verdict, {kinds['better']} a better one, {kinds['worse']} a worse "
+        "one. The pages of the figures have both values; the verdicts above are those of the shorter runs."
+    )
+
+
 def _two_shares(counts: Counter[Verdict]) -> str:
     reproduced = share(counts, [Verdict.REPRODUCED])
     return f"{reproduced:.1%} + {share(counts, [Verdict.TREND]):.1%} = {share(counts):.1%}"
@@ -233,7 +263,7 @@ def _cell(verdict: Verdict, link: str = "", says: str = "") -> str:
     return f'<span class="verdict {verdict.value.replace(" ", "-")}">{text}</span>'
 
 
-def _figure(page: Page, folder: Path, overview: str, lock: Lock) -> str:
+def _figure(page: Page, folder: Path, overview: str, lock: Lock, full: Recorded | None) -> str:
     figure = page.figure
     lines = [f"# {figure.id}", "", *_fill(f"**{_plain(figure.title)}.** {figure.place}."), ""]
     lines += [*_fill(f"{tally(page.judgements)}. [All figures](../{overview}).")]
@@ -244,7 +274,9 @@ def _figure(page: Page, folder: Path, overview: str, lock: Lock) -> str:
     shares = [beside.multiple(judgement) for judgement in page.judgements]
     # How much of the paper's effect there is, if the paper has numbers.
     numbers = ["Of the paper's"] if any(shares) else []
-    head = ["", "Claim", "Paper", "Ours", *numbers, "Verdict"]
+    longer = full.claims if full else {}
+    lengths = ["At the paper's length"] if longer else []
+    head = ["", "Claim", "Paper", "Ours", *numbers, *lengths, "Verdict"]
     lines += ["", f"| {' | '.join(head)} |", f"| {' | '.join(['---'] * len(head))} |"]
     for judgement, share_of in zip(page.judgements, shares, strict=True):
         claim = judgement.claim
@@ -254,6 +286,7 @@ def _figure(page: Page, folder: Path, overview: str, lock: Lock) -> str:
             _plain(claim.paper),
             judgement.ours.shown(claim.unit),
             *([share_of.cell() if share_of else ""] if numbers else []),
+            *([_longer(claim, longer.get(claim.id))] if lengths else []),
             judgement.verdict.value,
         ]
         lines.append("| " + " | ".join(cells) + " |")
@@ -268,12 +301,27 @@ def _figure(page: Page, folder: Path, overview: str, lock: Lock) -> str:
         "",
         *_fill(f"Run it again with `incast reproduce {figure.id}` ({time}). Made with {page.made}."),
     ]
+    if full:
+        lines += [
+            "",
+            *_fill(
+                f"At the paper's length: `incast reproduce {figure.id} --full`, one seed "
+                f"({told_hops(full.hops)}; {full.wall_s:,.1f} s). Made with {full.made}."
+            ),
+        ]
     lines += ["", "## Rules and reasons"]
     for judgement in page.judgements:
         locked = lock.get((figure.id, judgement.claim.id))
         first = locked.first if locked else judgement.verdict
         lines += ["", *_fill(f"- **{judgement.claim.id}**: {_words(judgement, first)}", "  ")]
     return "\n".join(lines) + "\n"
+
+
+def _longer(claim: Claim, entry: Entry | None) -> str:
+    """The value of a claim at the paper's length, with the symbol of its verdict."""
+    if entry is None:
+        return ""
+    return f"{Found.read(entry.ours, claim.unit).shown(claim.unit)} {_cell(entry.verdict)}"
 
 
 def _words(judgement: Judgement, first: Verdict) -> str:
