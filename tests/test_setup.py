@@ -9,7 +9,7 @@ import pytest
 
 from helpers import ROOT
 from incast.ledger import figure, setup
-from incast.ledger.figure import LedgerError
+from incast.ledger.reader import LedgerError
 
 PAPERS = ("ccc", "median", "oscar", "powertcp", "sqcc")
 
@@ -17,26 +17,33 @@ OPEN = {"ccc": 434, "median": 48, "oscar": 750, "powertcp": 316, "sqcc": 0}
 """Differences that are open: a run behind a verdict, and a key. They may only become fewer."""
 
 
+each_paper = pytest.mark.parametrize(
+    "paper", [pytest.param(paper, marks=pytest.mark.xdist_group(f"setup of {paper}")) for paper in PAPERS]
+)
+"""The tests of one paper go to one process, which computes the differences once."""
+
+
 @functools.cache
 def figures(paper: str) -> list[figure.Figure]:
     return figure.find(ROOT / "papers", [paper])
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@functools.cache
+def differences(paper: str) -> list[setup.Difference]:
+    read = setup.read(ROOT / "papers", paper)
+    return [each for one in figures(paper) for each in read.differences(one)]
+
+
+@each_paper
 def test_runs_behind_verdicts_have_the_set_up(paper: str) -> None:
     """Deviations have the paper's words; the rest is open, and an entry for nothing is an error."""
-    assert not setup.faults(setup.read(ROOT / "papers", paper), figures(paper))
+    assert not setup.faults(setup.read(ROOT / "papers", paper), differences(paper))
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@each_paper
 def test_open_differences_become_fewer(paper: str) -> None:
     read = setup.read(ROOT / "papers", paper)
-    found = [
-        each
-        for one in figures(paper)
-        for each in read.differences(one)
-        if any(entry.covers(each) for entry in read.open)
-    ]
+    found = [each for each in differences(paper) if any(entry.covers(each) for entry in read.open)]
     assert len(found) == OPEN[paper], "fewer: write the number into OPEN; more: give the runs the set-up"
 
 
@@ -163,7 +170,8 @@ def test_a_verdict_on_another_reading_is_found(papers: Path) -> None:
         "other: switch.buffer": ("2MB", "4MB"),
     }
     file = papers / "some" / "setup.toml"
-    wrong = setup.faults(setup.read(papers, "some"), [figure.read(claims.parent, "some/fig1")])
+    read = setup.read(papers, "some")
+    wrong = setup.faults(read, read.differences(figure.read(claims.parent, "some/fig1")))
     assert wrong == [
         f"{file}: fig1: run 'other': hpcc.w_ai is 0.0005, and the set-up has 0.002",
         f"{file}: fig1: run 'other': switch.buffer is 2MB, and the set-up has 4MB",
@@ -199,7 +207,8 @@ def test_an_entry_that_is_no_longer_needed_must_go(papers: Path) -> None:
         '\n[[open]]\nfigure = "bench1"\ndiffers = ["hpcc", "seeds"]\nwhat = "w"\nsince = "s"\nneeds = "n"\n'
     )
     file.write_text(SETUP + left)
-    wrong = setup.faults(setup.read(papers, "some"), [figure.read(papers / "some" / "bench1", "some/bench1")])
+    read = setup.read(papers, "some")
+    wrong = setup.faults(read, read.differences(figure.read(papers / "some" / "bench1", "some/bench1")))
     assert wrong == [
         f"{file}: bench1: run 'main': switch.buffer is 4MB, and the set-up has 1MB",
         f"{file}: open, number 1 (bench1): no run of a verdict differs in 'seeds': take it out",

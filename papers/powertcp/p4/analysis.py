@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import captures
-from incast.ledger.figure import LedgerError
 from incast.ledger.quantity import Quantity, picoseconds
+from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
 from incast.real.testbed.telemetry import Record, payload, record
 from incast.results.result import Result

@@ -5,8 +5,9 @@ to make, the claims of the paper, how each is measured here, and the rule for th
 verdicts: :func:`judge` computes them from the runs.
 """
 
-from incast.ledger.figure import Claim, Figure, LedgerError, find, ids, papers_folder
+from incast.ledger.figure import Claim, Figure, find, ids, papers_folder
 from incast.ledger.judge import Judgement, Verdict, judge
+from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results, run_figure, run_figures
 
 __all__ = [

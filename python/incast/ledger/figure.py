@@ -10,16 +10,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from incast.errors import ScenarioError
 from incast.ledger.quantity import Band, quantity, unit_of
+from incast.ledger.reader import LedgerError, Reader, parse
 from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed
 from incast.scenario import Scenario
-from incast.scenario.scenario import document
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 FILE = "claims.toml"
 """The file that makes a folder a figure."""
@@ -29,10 +28,6 @@ HISTORY = "history.toml"
 
 ANALYSIS = "analysis.py"
 """The file beside it with the functions that its claims and panels call, if ``analysis`` names no other."""
-
-
-class LedgerError(ValueError):
-    """Something in a ``claims.toml`` is wrong, or a figure does not exist; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -264,88 +259,6 @@ def _texts(measure: object) -> Iterator[str]:
             yield from _texts(value)
 
 
-class _Reader:
-    """Reads the keys of a table, with errors for missing, wrong and unknown ones."""
-
-    def __init__(self, table: object, where: str) -> None:
-        if not isinstance(table, dict):
-            raise LedgerError(f"{where}: must be a table")
-        self.left = dict(table)
-        self.where = where
-
-    def fail(self, message: str) -> LedgerError:
-        return LedgerError(f"{self.where}: {message}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.left.pop(key, default)
-        if value is None:
-            raise self.fail(f"{key} is missing")
-        if not isinstance(value, str):
-            raise self.fail(f"{key} must be a string")
-        return " ".join(value.split())
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.left.pop(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.fail(f"{key} must be a list of strings")
-        return tuple(value)
-
-    def table(self, key: str) -> dict[str, Any]:
-        value = self.left.pop(key, None)
-        if not isinstance(value, dict):
-            raise self.fail(f"{key} is missing" if value is None else f"{key} must be a table")
-        return value
-
-    def tables(self, key: str) -> list[Any]:
-        value = self.left.pop(key, [])
-        if not isinstance(value, list):
-            raise self.fail(f"{key} must be a list of tables")
-        return value
-
-    def number(self, key: str, default: int) -> int:
-        value = self.left.pop(key, default)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self.fail(f"{key} must be a whole number")
-        return value
-
-    def flag(self, key: str) -> bool:
-        value = self.left.pop(key, False)
-        if not isinstance(value, bool):
-            raise self.fail(f"{key} must be true or false")
-        return value
-
-    def band(self, key: str, unit: str) -> Band | None:
-        if key not in self.left:
-            return None
-        try:
-            band = Band.parse(self.text(key))
-            if band.dimension != unit_of(unit)[0]:
-                raise self.fail(f"{key} = {band.text!r} does not match the unit {unit!r}")
-        except LedgerError:
-            raise
-        except ValueError as error:
-            raise self.fail(f"{key}: {error}") from None
-        return band
-
-    def must_band(self, key: str, unit: str) -> Band:
-        band = self.band(key, unit)
-        if band is None:
-            raise self.fail(f"{key} is missing")
-        return band
-
-    def unit(self) -> str:
-        unit = self.text("unit", "")
-        try:
-            unit_of(unit)
-        except ValueError as error:
-            raise self.fail(str(error)) from None
-        return unit
-
-    def finish(self) -> None:
-        if self.left:
-            raise self.fail(f"unknown: {', '.join(self.left)}")
-
-
 def read(folder: Path, name: str) -> Figure:
     """Reads the figure in a folder.
 
@@ -358,8 +271,8 @@ def read(folder: Path, name: str) -> Figure:
     """
     file = folder / FILE
     document, history = parse(file), _history(folder)
-    top = _Reader(document, str(file))
-    head = _Reader(top.table("figure"), f"{file}: [figure]")
+    top = Reader(document, str(file))
+    head = Reader(top.table("figure"), f"{file}: [figure]")
     runs = [spec for i, table in enumerate(top.tables("runs")) for spec in _runs(table, i, file)]
     names = [spec.name for spec in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -411,21 +324,7 @@ def read(folder: Path, name: str) -> Figure:
     return figure
 
 
-def parse(file: Path) -> dict[str, Any]:
-    """Reads a TOML file.
-
-    Raises:
-        LedgerError: When it cannot be read, or is no TOML.
-    """
-    try:
-        return document(file)
-    except ScenarioError as error:
-        raise LedgerError(str(error)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise LedgerError(f"{file}: {error}") from None
-
-
-def _history(folder: Path) -> _Reader:
+def _history(folder: Path) -> Reader:
     """Returns the earlier rules of the claims of a figure, from the file of its paper.
 
     A figure's claims take theirs; what is left is of no claim, and refused at the end.
@@ -435,12 +334,12 @@ def _history(folder: Path) -> _Reader:
     unknown = [figure for figure in document if not (folder.parent / figure / FILE).is_file()]
     if unknown:
         raise LedgerError(f"{file}: there is no figure {', '.join(unknown)}")
-    return _Reader(document.get(folder.name, {}), f"{file}: {folder.name}")
+    return Reader(document.get(folder.name, {}), f"{file}: {folder.name}")
 
 
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:
     """Yields the runs of one entry: one for every algorithm and every combination of what varies."""
-    reader = _Reader(table, f"{file}: runs, number {index + 1}")
+    reader = Reader(table, f"{file}: runs, number {index + 1}")
     name, scenario = reader.text("name"), reader.text("scenario")
     algorithms, overrides = _algorithms(reader, name), reader.texts("set")
     seeds = _seeds(reader)
@@ -505,7 +404,7 @@ class _Algorithm:
     filled: Mapping[str, str]
 
 
-def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
+def _algorithms(reader: Reader, name_of_runs: str) -> list[_Algorithm]:
     """Returns the algorithms of an entry: the one of ``cc``, or the members of the list ``algorithms``.
 
     An item of the list is like ``cc``, or a table with ``cc``, ``parameters`` (added to the ones of the
@@ -525,7 +424,7 @@ def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
     found: dict[str, _Algorithm] = {}
     for i, item in enumerate(items):
         table = {"cc": item} if isinstance(item, str) else item
-        of_item = _Reader(table, f"{reader.where}: algorithms, number {i + 1}")
+        of_item = Reader(table, f"{reader.where}: algorithms, number {i + 1}")
         cc = of_item.text("cc")
         name = of_item.text("name", cc.partition(":")[0])
         if name in found:
@@ -535,8 +434,8 @@ def _algorithms(reader: _Reader, name_of_runs: str) -> list[_Algorithm]:
     return list(found.values())
 
 
-def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
-    reader = _Reader(table, f"{file}: claim, number {index + 1}")
+def _claim(table: object, index: int, file: Path, history: Reader) -> Claim:
+    reader = Reader(table, f"{file}: claim, number {index + 1}")
     name = reader.text("id")
     reader.where = f"{file}: claim {name!r}"
     unit, measure = reader.unit(), reader.table("measure")
@@ -575,7 +474,7 @@ def _claim(table: object, index: int, file: Path, history: _Reader) -> Claim:
     return claim
 
 
-def _seeds(reader: _Reader) -> int:
+def _seeds(reader: Reader) -> int:
     """The number of seeds that a claim names: none, or enough for an interval."""
     seeds = reader.number("seeds", 0)
     if seeds < 0 or seeds == 1:
@@ -583,7 +482,7 @@ def _seeds(reader: _Reader) -> int:
     return seeds
 
 
-def _value(reader: _Reader, paper: str, unit: str) -> float | None:
+def _value(reader: Reader, paper: str, unit: str) -> float | None:
     """The paper's number: what ``value`` gives, or what the text of ``paper`` is."""
     if "value" not in reader.left:
         number = printed(paper, unit)
@@ -597,7 +496,7 @@ def _value(reader: _Reader, paper: str, unit: str) -> float | None:
     return found.value
 
 
-def _effect(reader: _Reader, measure: Mapping[str, Any]) -> str:
+def _effect(reader: Reader, measure: Mapping[str, Any]) -> str:
     """The scale of a claim's effect: what ``effect`` names, or what its measure compares with."""
     named = reader.text("effect", effect_of(measure))
     if named and named not in (*SCALES, "none"):
@@ -606,7 +505,7 @@ def _effect(reader: _Reader, measure: Mapping[str, Any]) -> str:
 
 
 def _evidence(table: object, where: str) -> Evidence:
-    reader = _Reader(table, where)
+    reader = Reader(table, where)
     unit = reader.unit()
     evidence = Evidence(reader.text("says"), reader.table("measure"), unit, reader.must_band("holds", unit))
     reader.finish()
@@ -615,7 +514,7 @@ def _evidence(table: object, where: str) -> Evidence:
 
 def _earlier(table: object, where: str, measure: Mapping[str, Any], unit: str) -> Earlier:
     """A replaced rule; measure and unit are the claim's where it gives none."""
-    reader = _Reader(table, where)
+    reader = Reader(table, where)
     unit = reader.unit() if "unit" in reader.left else unit
     measure = reader.table("measure") if "measure" in reader.left else measure
     earlier = Earlier(

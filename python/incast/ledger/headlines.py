@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast.ledger.figure import Claim, Figure, LedgerError, parse
+from incast.ledger.figure import Claim, Figure
 from incast.ledger.judge import Verdict
+from incast.ledger.reader import LedgerError, parse
 from incast.ledger.record import Record
 
 FILE = "headlines.toml"

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from incast.ledger.figure import Claim, Earlier, Figure, LedgerError
+from incast.ledger.figure import Claim, Earlier, Figure
 from incast.ledger.found import Found
 from incast.ledger.measures import MEASURES, r_squared
 from incast.ledger.quantity import Band, Quantity
+from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
 from incast.results import stats
 

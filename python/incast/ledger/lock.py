@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast.ledger.figure import HISTORY, Claim, Earlier, Figure, LedgerError
+from incast.ledger.figure import HISTORY, Claim, Earlier, Figure
 from incast.ledger.judge import Verdict
+from incast.ledger.reader import LedgerError
 from incast.ledger.report import Page
 from incast.ledger.rule import effect_of
 

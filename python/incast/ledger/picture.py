@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incast.ledger import bars, measures
-from incast.ledger.figure import Figure, LedgerError
+from incast.ledger.figure import Figure
 from incast.ledger.judge import call, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
+from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
 from incast.ledger.view import View
 from incast.plot import style

@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from incast.ledger.figure import Figure, LedgerError
+from incast.ledger.figure import Figure
 from incast.ledger.found import RECORDED, Found
 from incast.ledger.judge import Judgement, Verdict, conclude
+from incast.ledger.reader import LedgerError
 from incast.ledger.report import Page
 
 FILE = "verdicts.json"

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 from incast.ledger import testbeds
-from incast.ledger.figure import Figure, LedgerError, RunSpec
+from incast.ledger.figure import Figure, RunSpec
+from incast.ledger.reader import LedgerError
 from incast.ledger.view import View
 from incast.progress import State
 from incast.results.result import Result

@@ -13,7 +13,8 @@ from typing import Any
 from incast import catalogue
 from incast.ledger.builds import as_text, builds, same_value
 from incast.ledger.figure import FILE as CLAIMS
-from incast.ledger.figure import Figure, LedgerError, RunSpec, _Reader, parse
+from incast.ledger.figure import Figure, RunSpec
+from incast.ledger.reader import LedgerError, Reader, parse
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -305,11 +306,11 @@ def read(papers: Path, paper: str) -> Setup:
     file = papers / paper / FILE
     if not file.is_file():
         raise LedgerError(f"there is no {file}: each paper has one set-up; papers/README.md says how")
-    top = _Reader(parse(file), str(file))
+    top = Reader(parse(file), str(file))
 
-    def tables(key: str) -> Iterator[_Reader]:
+    def tables(key: str) -> Iterator[Reader]:
         for number, table in enumerate(top.tables(key), 1):
-            yield _Reader(table, f"{file}: {key}, number {number}")
+            yield Reader(table, f"{file}: {key}, number {number}")
 
     environments = tuple(_environment(reader) for reader in tables("environment"))
     names = [one.name for one in environments]
@@ -331,7 +332,7 @@ def read(papers: Path, paper: str) -> Setup:
     return Setup(paper, file, environments, entries, baselines, deviations, left)
 
 
-def _environment(reader: _Reader) -> Environment:
+def _environment(reader: Reader) -> Environment:
     found = Environment(reader.text("name"), reader.text("what"), reader.texts("figures"))
     reader.finish()
     if not found.figures:
@@ -339,7 +340,7 @@ def _environment(reader: _Reader) -> Environment:
     return found
 
 
-def _named(reader: _Reader, names: Sequence[str]) -> str:
+def _named(reader: Reader, names: Sequence[str]) -> str:
     name = reader.text("environment", EVERYWHERE)
     if name and name not in names:
         known = ", ".join(names) or "none is declared"
@@ -347,7 +348,7 @@ def _named(reader: _Reader, names: Sequence[str]) -> str:
     return name
 
 
-def _entry(reader: _Reader, names: Sequence[str]) -> Entry:
+def _entry(reader: Reader, names: Sequence[str]) -> Entry:
     environment = _named(reader, names)
     table = reader.table("holds") if "holds" in reader.left else {}
     holds = {key: (value,) if isinstance(value, str) else value for key, value in table.items()}
@@ -364,7 +365,7 @@ def _texts(value: object) -> bool:
     return isinstance(value, (tuple, list)) and bool(value) and all(isinstance(each, str) for each in value)
 
 
-def _baseline(reader: _Reader, names: Sequence[str]) -> Baseline:
+def _baseline(reader: Reader, names: Sequence[str]) -> Baseline:
     environment = _named(reader, names)
     cc, parameters, varies = reader.text("cc"), reader.texts("parameters"), reader.texts("varies")
     source = reader.text("source")
@@ -381,7 +382,7 @@ def _baseline(reader: _Reader, names: Sequence[str]) -> Baseline:
     return Baseline(cc, parameters, varies, source, environment)
 
 
-def _exemption(reader: _Reader, figures: Sequence[str], *, said: bool) -> Exemption:
+def _exemption(reader: Reader, figures: Sequence[str], *, said: bool) -> Exemption:
     found = Exemption(
         figure=reader.text("figure"),
         runs=reader.texts("runs") or ("*",),
@@ -399,7 +400,7 @@ def _exemption(reader: _Reader, figures: Sequence[str], *, said: bool) -> Exempt
     return found
 
 
-def faults(setup: Setup, figures: Sequence[Figure]) -> list[str]:
+def faults(setup: Setup, found: Sequence[Difference]) -> list[str]:
     """Returns what is wrong between a set-up and the figures of its paper, each as a sentence.
 
     These are runs behind verdicts that differ without an entry that says so, and entries that say so of
@@ -407,9 +408,8 @@ def faults(setup: Setup, figures: Sequence[Figure]) -> list[str]:
 
     Args:
         setup: The set-up.
-        figures: All figures of the paper.
+        found: The differences of all figures of the paper.
     """
-    found = [each for figure in figures for each in setup.differences(figure)]
     exempt = [*setup.deviations, *setup.open]
     wrong = [f"{setup.file}: {each}" for each in found if not any(one.covers(each) for one in exempt)]
     for kind, ones in (("deviation", setup.deviations), ("open", setup.open)):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from incast.errors import ResultError, ScenarioError
-from incast.ledger.figure import Figure, LedgerError, RunSpec
+from incast.ledger.figure import Figure, RunSpec
+from incast.ledger.reader import LedgerError
 from incast.progress import Progress, State, share
 from incast.real import kernel, testbed
 from incast.real.kernel import KernelError
