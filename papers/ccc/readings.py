@@ -238,7 +238,7 @@ def _view(scenario: str, changes: dict[str, Any], reading: dict[str, Any]) -> Vi
 
 
 def _fig5(reading: dict[str, Any]) -> str:
-    """Jain's index of the last 5 ms, as in `headroom-fair` of ccc/fig5."""
+    """Jain's index of the last 5 ms of ccc/fig5."""
 
     def index(start: int) -> float:
         changes = {"traffic.second.start": f"{start}us"}
@@ -249,7 +249,7 @@ def _fig5(reading: dict[str, Any]) -> str:
 
 
 def _fig9(reading: dict[str, Any]) -> str:
-    """When four flows are fair, as in `ccc-letter-fair` of ccc/fig9."""
+    """When four flows are fair, as in `ccc-fair-4` of ccc/fig9."""
 
     def after(interval: int) -> float:
         changes = {"traffic.flow.interval": f"{interval}us", "run.until": "20100us"}
