@@ -1,29 +1,53 @@
 """Wrong constants and the claims that notice them: each constant changed by a quarter, one at a time.
 
-    python -m ledger_mutants                # the algorithms of the papers, in quick figures of their paper
-    python -m ledger_mutants ccc --full     # one of them, in all figures of its paper
-    python -m ledger_mutants dcqcn          # another one, in the quick figures of all papers
+    python -m ledger_mutants              # the algorithms of the papers, in quick figures of their paper
+    python -m ledger_mutants ccc --full   # one of them, in all figures of its paper
+    python -m ledger_mutants dcqcn        # another one, in the quick figures of all papers
+    python -m ledger_mutants oscar.target --figures oscar/fig9   # one constant, in some figures
+    python -m ledger_mutants --others     # the constants that matter most of all other algorithms
 
-A claim notices if its value leaves the interval that `papers/verdicts.json` has for it. It is the work of
-`make ledger-mutants`.
+A claim notices if its value leaves the interval that `papers/verdicts.json` has for it, as for
+`incast reproduce --check`. A claim that is not recorded yet is compared with its value as it is. It is the
+work of `make ledger-mutants`; docs/dev/mutants.md has what it prints.
+
+Only runs with the algorithm are made again, and only those that a claim needs; all others are made once.
+Claims count if their measure looks at a run with the wrong constant.
+
+Main constants
+--------------
+Which constants must be noticed is decided before anything runs, by where their values come from:
+
+1. A paper's algorithm is looked at with the preset of the paper's own set-up: the first baseline of
+   `papers/PAPER/setup.toml` that names it and has no environment.
+2. A value that is also the one of the algorithm's default preset has the class of evidence that the
+   catalogue has (`incast list ALGORITHM`). A value that the paper's preset sets itself, or that only another
+   paper prints, has the class in `SET`.
+3. *Main* are constants whose class is `printed` or `derived`: the paper has the number, or it follows from
+   one that the paper has. All others are listed with their class: printed elsewhere, values of an artifact,
+   guards and floors of ours. They count where a claim notices.
+4. What no quarter can change is left out: words, flags, and zero. So is a constant that takes effect only
+   where another one is zero that is not, and what belongs to the median of signals where that is off.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import isnan
 from pathlib import Path
 
-from helpers import ROOT
 from incast import ScenarioError, catalogue
-from incast.ledger import Figure, LedgerError, find, judge, record, run_figure
+from incast.ledger import Claim, Figure, LedgerError, find, judge, record, run_figure, setup
+from incast.ledger.builds import default
 from incast.ledger.figure import RunSpec
 from incast.ledger.found import Found
-from incast.runs.runner import Local
+from incast.ledger.kinds import Kind, kind_of
+from incast.runs.runner import Threads
 
-PAPERS = ROOT / "papers"
+PAPERS = Path(__file__).parents[1] / "papers"
 OWN = {
     "oscar": "oscar",
     "mswift": "median",
@@ -37,6 +61,66 @@ OWN = {
 }
 """The paper of each algorithm that a paper proposes."""
 
+ELSEWHERE = "elsewhere"
+"""The class of a value that another paper prints, and the algorithm's own does not."""
+
+SET = {
+    "ccc:paper": {"q_b": "printed", "stamp": ELSEWHERE},
+    "lswift:paper": {"fs_min": ELSEWHERE},
+    "mnscc:median": {"target": "printed", "fast_increase_share": "ours", "initial_cwnd": "derived"},
+    "mswift:paper": {"fs_min": ELSEWHERE},
+    "oscar:paper": {"target": "printed"},
+    "patched-timely:sqcc": {
+        "beta": "printed",
+        "t_low": "printed",
+        "t_high": "printed",
+        "min_rtt": "ours",
+        "delta": "printed",
+        "segment": "derived",
+        "start": ELSEWHERE,
+    },
+    "powertcp:paper": {"target": "printed"},
+    "sqcc:paper": {
+        "beta": "printed",
+        "t_low": "printed",
+        "t_high": "printed",
+        "min_rtt": "ours",
+        "delta": "printed",
+        "segment": "derived",
+        "start": ELSEWHERE,
+    },
+    "theta-powertcp:paper": {"gamma": "printed", "margin": "printed"},
+}
+"""The class of each value that a paper's preset sets itself, or that only another paper prints.
+
+The catalogue's class is that of the default, and it does not say which paper prints a value. The text of the
+source beside it does, and decides here: `printed` where it cites the algorithm's paper for this value,
+`derived` where it says how the value follows from the paper, `elsewhere` where it cites only another paper,
+and `ours` where it says that the paper does not print it.
+"""
+
+MATTER = {
+    "constant": ("window", "rate"),
+    "dcqcn": ("g", "rate_timer", "r_ai"),
+    "dctcp": ("g", "increase"),
+    "hpcc": ("eta", "w_ai"),
+    "newreno": ("increase",),
+    "nscc": ("target", "gamma"),
+    "oracle": ("delay", "window_cap"),
+    "poseidon": ("m", "k"),
+    "retcp": ("up", "down"),
+    "smartt": ("fd", "target"),
+    "swift": ("base_target", "beta", "max_mdf"),
+    "timely": ("beta", "t_low"),
+}
+"""Of the algorithms that no paper of the ledger proposes: the constants that matter most.
+
+The gain of the decrease or its smoothing, and the step of the increase or the target.
+"""
+
+MAIN = ("printed", "derived")
+"""The classes of main constants."""
+
 CHANGE = 0.25
 
 
@@ -47,6 +131,7 @@ class Mutant:
     Attributes:
         algorithm: The algorithm.
         parameter: The constant.
+        evidence: The class of evidence for its value; empty for an algorithm of no paper of the ledger.
         before: Its value in the first run that has it.
         after: The value in its place.
         looked: The claims that look at a run with it.
@@ -55,10 +140,47 @@ class Mutant:
 
     algorithm: str
     parameter: str
+    evidence: str
     before: str
     after: str
     looked: tuple[str, ...]
     noticed: tuple[str, ...]
+
+    @property
+    def main(self) -> bool:
+        """Whether the value is printed in the paper, or derived from what is."""
+        return self.evidence in MAIN
+
+
+@cache
+def own_preset(algorithm: str) -> str:
+    """The preset of an algorithm in the set-up of its own paper."""
+    baselines = setup.read(PAPERS, OWN[algorithm]).baselines
+    cc = next(each.cc for each in baselines if each.algorithm == algorithm and not each.environment)
+    return cc.partition(":")[2] or default(algorithm)
+
+
+@cache
+def constants(algorithm: str) -> Mapping[str, str]:
+    """The constants of an algorithm as its paper has it, with the class of evidence for each value."""
+    preset = own_preset(algorithm)
+    own, standard = catalogue.algorithm(algorithm, preset), catalogue.algorithm(algorithm)
+    assert own is not None, algorithm
+    assert standard is not None, algorithm
+    values = {each.name: each.value for each in own.parameters}
+    found = {}
+    for each, usual in zip(own.parameters, standard.parameters, strict=True):
+        instead = re.search(r"(?:if|where) (\w+) is 0", each.meaning)
+        if scaled(each.value, 1 + CHANGE) is None or (instead and not is_zero(values[instead[1]])):
+            continue
+        if each.name.startswith("median_") and is_zero(values.get("median", "1")):
+            continue
+        given = SET.get(f"{algorithm}:{preset}", {})
+        if each.name in given or each.value != usual.value:
+            found[each.name] = given[each.name]
+        else:
+            found[each.name] = usual.evidence
+    return found
 
 
 def control(spec: RunSpec) -> tuple[str, str | None]:
@@ -70,10 +192,21 @@ def control(spec: RunSpec) -> tuple[str, str | None]:
     return "", None
 
 
+def sets(spec: RunSpec, parameter: str) -> bool:
+    """Whether a run sets a constant itself, beside its preset."""
+    return any(override.startswith(f"cc.{parameter}=") for override in spec.overrides)
+
+
+def is_zero(value: str) -> bool:
+    """Whether a value is a number, with a unit or not, and zero."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)[A-Za-z]*", value)
+    return found is not None and float(found[1]) == 0
+
+
 def scaled(value: str, factor: float) -> str | None:
     """A value times a factor, or the next whole number; None for one that is no number, or zero."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([A-Za-z]*)", value)
-    if found is None or float(found[1]) == 0:
+    if found is None or is_zero(value):
         return None
     number = float(found[1]) * factor
     if "." not in found[1] and not found[2]:
@@ -95,11 +228,11 @@ def mutated(spec: RunSpec, algorithm: str, parameter: str) -> tuple[RunSpec, str
     for override in spec.overrides:
         key, _, text = override.partition("=")
         if key.startswith("cc.") and key[3:] in values:
-            values[key[3:]] = text.strip('"')
+            values[key[3:]] = text.strip("\"'")
     before = values[parameter]
     kind = next(each.kind for each in known.parameters if each.name == parameter)
     for factor in (1 + CHANGE, 1 - CHANGE):
-        after = scaled(before, factor)
+        after = scaled(f"{before}.0" if kind == "ratio" and "." not in before else before, factor)
         if after is None:
             continue
         quoted = after if kind in ("ratio", "count") else f'"{after}"'
@@ -112,70 +245,185 @@ def mutated(spec: RunSpec, algorithm: str, parameter: str) -> tuple[RunSpec, str
     return None
 
 
-def mutants(
-    figures: Sequence[Figure], algorithm: str, results: Path, only: Sequence[str] = ()
-) -> Iterator[Mutant]:
-    """Runs figures once for each constant of an algorithm, or for some."""
-    recorded = record.read(PAPERS)
-    known = catalogue.algorithm(algorithm)
-    assert known is not None, algorithm
-    for parameter in known.parameters:
-        if only and parameter.name not in only:
-            continue
-        looked, noticed, values = [], [], None
-        for figure in figures:
-            changed = {spec.name: mutated(spec, algorithm, parameter.name) for spec in figure.runs}
-            wrong = {name: each for name, each in changed.items() if each is not None}
+@dataclass
+class Bench:
+    """Figures with the values that their claims have: recorded, or of their runs as they are.
+
+    Attributes:
+        figures: The figures.
+        results: The folder of the runs.
+    """
+
+    figures: Sequence[Figure]
+    results: Path
+    _recorded: record.Record = field(default_factory=lambda: record.read(PAPERS))
+    _usual: dict[tuple[str, str], Found] = field(default_factory=dict)
+    _together: dict[str, Found | None] = field(default_factory=dict)
+
+    def usual(self, figure: Figure, claim: Claim) -> Found:
+        """The value of a claim: the recorded one, or that of the runs as they are if it is not recorded.
+
+        A record with which the runs as they are do not agree does not count: any mutant would leave it.
+        """
+        key = (figure.id, claim.id)
+        if key not in self._usual:
+            now = self.values(figure, [claim], {})[claim.id]
+            known = self._recorded.get(figure.id)
+            entry = known.claims.get(claim.id) if known is not None else None
+            before = Found.read(entry.ours, claim.unit) if entry is not None else now
+            if not now.agrees(before, claim.unit):
+                print(
+                    f"{figure.id}:{claim.id}: {now.shown(claim.unit)} now, not the recorded value", flush=True
+                )
+                before = now
+            self._usual[key] = before
+        return self._usual[key]
+
+    def values(
+        self, figure: Figure, claims: Sequence[Claim], wrong: Mapping[str, RunSpec]
+    ) -> dict[str, Found]:
+        """The values of some claims of a figure with some wrong runs, by claim.
+
+        Only the runs that they need are made.
+        A function of the figure's own may look at more runs than its measure names: then all are made.
+        """
+        needed = {spec.name for claim in claims for spec in figure.measured(claim)}
+        try:
+            return self._judged(figure, claims, wrong, needed)
+        except LedgerError:
+            if len(needed) == len(figure.runs):
+                raise
+            return self._judged(figure, claims, wrong, {spec.name for spec in figure.runs})
+
+    def _judged(
+        self, figure: Figure, claims: Sequence[Claim], wrong: Mapping[str, RunSpec], needed: Set[str]
+    ) -> dict[str, Found]:
+        part = replace(
+            figure,
+            runs=tuple(wrong.get(spec.name, spec) for spec in figure.runs if spec.name in needed),
+            claims=tuple(replace(each, evidence=(), earlier=()) for each in claims),
+        )
+        judgements = judge(part, run_figure(part, folder=self.results, executor=Threads(1)))
+        return {each.claim.id: each.ours for each in judgements}
+
+    def mutant(self, algorithm: str, parameter: str, evidence: str = "") -> Mutant | None:
+        """Runs the figures with a wrong constant; None if no claim looks at a run with it.
+
+        A run in which its figure sets a constant of a paper's algorithm says nothing of the paper's value.
+        """
+        looked, noticed, before, after = [], [], "", ""
+        for figure in self.figures:
+            changed = {
+                spec.name: mutated(spec, algorithm, parameter)
+                for spec in figure.runs
+                if algorithm not in OWN or not sets(spec, parameter)
+            }
+            wrong = {name: each[0] for name, each in changed.items() if each is not None}
             claims = [
-                claim for claim in figure.claims if any(spec.name in wrong for spec in figure.measured(claim))
+                claim
+                for claim in figure.claims
+                if kind_of(figure, claim) is Kind.RUNS
+                and any(spec.name in wrong for spec in figure.measured(claim))
             ]
             if not claims:
                 continue
-            values = values or next(iter(wrong.values()))[1:]
-            specs = tuple(wrong[spec.name][0] if spec.name in wrong else spec for spec in figure.runs)
-            other = replace(figure, runs=specs, claims=tuple(replace(each, evidence=()) for each in claims))
-            names = [f"{figure.id}:{claim.id}" for claim in claims]
-            try:
-                judgements = judge(other, run_figure(other, folder=results, executor=Local()))
-            except LedgerError as error:
-                # That is no value outside of an interval: these claims do not count.
-                print(f"{algorithm}.{parameter.name}: {str(error).splitlines()[0]}", flush=True)
-                continue
-            looked += names
-            for name, judgement in zip(names, judgements, strict=True):
-                entry, unit = recorded[figure.id].claims[judgement.claim.id], judgement.claim.unit
-                if not judgement.ours.agrees(Found.read(entry.ours, unit), unit):
+            before, after = (before, after) if before else next(each[1:] for each in changed.values() if each)
+            for claim in claims:
+                found = self._value(figure, claim, claims, wrong)
+                name = f"{figure.id}:{claim.id}"
+                if isinstance(found, str):
+                    # That is no value outside of an interval: the claim does not count.
+                    print(f"{algorithm}.{parameter}: {name}: {found}", flush=True)
+                    continue
+                looked.append(name)
+                if not (isnan(found.value.value) or found.agrees(self.usual(figure, claim), claim.unit)):
                     noticed.append(name)
-        if values is not None and looked:
-            yield Mutant(algorithm, parameter.name, *values, tuple(looked), tuple(noticed))
+            self._together = {}
+        if not looked:
+            return None
+        return Mutant(algorithm, parameter, evidence, before, after, tuple(looked), tuple(noticed))
+
+    def _value(
+        self, figure: Figure, claim: Claim, claims: Sequence[Claim], wrong: Mapping[str, RunSpec]
+    ) -> Found | str:
+        """The value of one of some claims, which are judged at once, or what is wrong with it."""
+        if not self._together:
+            try:
+                self._together = self.values(figure, claims, wrong)
+            except (LedgerError, ValueError):
+                self._together = {"": None}
+        found = self._together.get(claim.id)
+        if found is not None:
+            return found
+        try:
+            return self.values(figure, [claim], wrong)[claim.id]
+        except (LedgerError, ValueError) as error:
+            return str(error).splitlines()[0]
+
+
+def mutants(
+    figures: Sequence[Figure], algorithm: str, results: Path, only: Sequence[str] = ()
+) -> Iterator[Mutant]:
+    """Runs figures once for each constant of an algorithm, or for some.
+
+    A paper's algorithm has those of :func:`constants`, another one all that a quarter can change.
+    """
+    known = catalogue.algorithm(algorithm)
+    assert known is not None, algorithm
+    classes = constants(algorithm) if algorithm in OWN else {each.name: "" for each in known.parameters}
+    bench = Bench(figures, results)
+    for parameter in only or classes:
+        found = bench.mutant(algorithm, parameter, classes.get(parameter, ""))
+        if found is not None:
+            yield found
+
+
+HEAD = """\
+| Constant | Class | Value | Instead | Claims that look | Claims that notice |
+| --- | --- | --- | --- | ---: | ---: |"""
+
+
+def row(each: Mutant) -> str:
+    """A mutant as a row of the table; main constants are in bold."""
+    name = f"**{each.parameter}**" if each.main else each.parameter
+    looked, noticed = len(each.looked), len(each.noticed)
+    return (
+        f"| `{each.algorithm}` {name} | {each.evidence} | {each.before} | {each.after} | {looked} | "
+        f"{noticed} ({noticed / looked:.0%}) |"
+    )
 
 
 def main() -> None:
     """Prints a table, and the constants that no claim notices."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("algorithms", nargs="*", help=f"{', '.join(OWN)} if none is named")
-    parser.add_argument("--full", action="store_true", help="all figures, not only the quick ones")
-    parser.add_argument("--results", type=Path, default=Path("incast-results"), help="folder of the runs")
+    add = parser.add_argument
+    add("what", nargs="*", help=f"ALGORITHM or ALGORITHM.CONSTANT; if none is named: {', '.join(OWN)}")
+    add("--others", action="store_true", help="all other algorithms, by the constants that matter most")
+    add("--full", action="store_true", help="all figures, not only the quick ones")
+    add("--figures", nargs="+", default=[], help="these figures only")
+    add("--results", type=Path, default=Path("incast-results"), help="folder of the runs")
     options = parser.parse_args()
-    unseen = []
-    print("| Constant | Value | Instead | Claims that look | Claims that notice |")
-    print("| --- | --- | --- | ---: | ---: |")
-    for algorithm in options.algorithms or OWN:
+    unseen: dict[bool, list[str]] = {True: [], False: []}
+    unlooked = []
+    print(HEAD)
+    for what in options.what or (MATTER if options.others else OWN):
+        algorithm, _, constant = what.partition(".")
+        only = [constant] if constant else MATTER[algorithm] if options.others else ()
         figures = [
             figure
-            for figure in find(PAPERS, [OWN.get(algorithm, "all")])
-            if (figure.quick or options.full) and not figure.testbed
+            for figure in find(PAPERS, options.figures or [OWN.get(algorithm, "all")])
+            if (figure.quick or options.full or options.figures) and not figure.testbed
         ]
-        for each in mutants(figures, algorithm, options.results):
-            share = len(each.noticed) / len(each.looked)
-            print(
-                f"| `{algorithm}` {each.parameter} | {each.before} | {each.after} | {len(each.looked)} | "
-                f"{len(each.noticed)} ({share:.0%}) |",
-                flush=True,
-            )
+        left = dict.fromkeys(only or (constants(algorithm) if algorithm in OWN else ()))
+        for each in mutants(figures, algorithm, options.results, only):
+            print(row(each), flush=True)
+            left.pop(each.parameter, None)
             if not each.noticed:
-                unseen.append(f"{algorithm}.{each.parameter}")
-    print(f"\nnoticed by no claim of their own paper: {', '.join(unseen) or 'none'}")
+                unseen[each.main].append(f"{algorithm}.{each.parameter}")
+        unlooked += [f"{algorithm}.{name}" for name in left]
+    print(f"\nmain, and noticed by no claim: {', '.join(unseen[True]) or 'none'}")
+    print(f"not main, and noticed by no claim: {', '.join(unseen[False]) or 'none'}")
+    print(f"no claim looks at a run with it: {', '.join(unlooked) or 'none'}")
 
 
 if __name__ == "__main__":
