@@ -13,7 +13,7 @@ from incast.ledger.reader import LedgerError
 
 PAPERS = ("ccc", "median", "oscar", "powertcp", "sqcc")
 
-OPEN = {"ccc": 0, "median": 48, "oscar": 750, "powertcp": 0, "sqcc": 0}
+OPEN = {"ccc": 0, "median": 48, "oscar": 0, "powertcp": 0, "sqcc": 0}
 """Differences that are open: a run behind a verdict, and a key. They may only become fewer."""
 
 
@@ -254,6 +254,38 @@ def test_a_paper_without_a_set_up_is_refused(papers: Path) -> None:
     (papers / "some" / "setup.toml").unlink()
     with pytest.raises(LedgerError, match="each paper has one set-up"):
         setup.read(papers, "some")
+
+
+def looking_at(papers: Path, run: str) -> Path:
+    """The figure `fig1`, whose claim lists the run `main` and calls a function that looks at ``run``."""
+    claims = papers / "some" / "fig1" / "claims.toml"
+    old = 'measure = { do = "utilisation", run = "main", port = "s0->h1", from = "0us", to = "100us" }'
+    new = 'measure = { do = "analysis", call = "one" }\nruns = ["main"]'
+    claims.write_text(CLAIMS.replace(old, new, 1))
+    (claims.parent / "analysis.py").write_text(
+        f"def one(results):\n    return results.view({run!r}).line_bps('one') / 1e12\n"
+    )
+    return claims
+
+
+def test_a_claim_can_list_the_runs_of_its_function(papers: Path) -> None:
+    looking_at(papers, "main")
+    assert differing(papers, "fig1") == {}
+
+
+def test_a_function_that_looks_at_another_run_is_refused(papers: Path) -> None:
+    read = figure.read(looking_at(papers, "main").parent, "some/fig1")
+    assert len(judge(read, run_figure(read))) == 1
+    read = figure.read(looking_at(papers, "other").parent, "some/fig1")
+    with pytest.raises(LedgerError, match="it looks at the run 'other', which the claim does not list"):
+        judge(read, run_figure(read))
+
+
+def test_a_claim_can_only_list_runs_that_there_are(papers: Path) -> None:
+    claims = looking_at(papers, "main")
+    claims.write_text(claims.read_text().replace('runs = ["main"]', 'runs = ["mine/*"]'))
+    with pytest.raises(LedgerError, match=r"runs: no run is called mine/\*"):
+        figure.read(claims.parent, "some/fig1")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,10 @@ STEPS = {
     "homa": ("arrived", "", ""),
 }
 """What shows the state of an algorithm, and its own period up and down, where it is not a round trip."""
+SEGMENTS = {"timely": 64_000}
+"""Bytes on the wire between two updates of an algorithm whose own period they are."""
+HEADER = 54
+"""Of a packet without telemetry, in bytes."""
 PAYLOAD = 1000
 """Of a packet, in bytes."""
 
@@ -70,8 +74,13 @@ def _end(results: Results, run: str) -> int:
     return results.view(run).instant("end(short)") if _credits(run) else picoseconds(END)
 
 
-def _count(algorithm: str, time: Floats, rtt: Floats, first: int, last: int, down: bool) -> float:
-    """Steps between two samples: own periods, or round trips of their time."""
+def _count(results: Results, run: str, time: Floats, rtt: Floats, first: int, last: int, down: bool) -> float:
+    """Steps between two samples: own periods in time or in bytes, or round trips of their time."""
+    algorithm = _algorithm(run)
+    if algorithm in SEGMENTS:
+        ticks, acked = results.view(run).acked("long")
+        payload = np.diff(np.interp([time[first], time[last]], ticks.astype(float), acked))
+        return float(payload[0]) * (1 + HEADER / PAYLOAD) / SEGMENTS[algorithm]
     period = STEPS.get(algorithm, ("", "", ""))[2 if down else 1]
     if period:
         return float(time[last] - time[first]) / int(Time(period))
@@ -93,7 +102,7 @@ def up(results: Results, run: str, end: str = "") -> float:
     if not len(there) or not len(moved):
         return math.inf
     first = max(int(moved[0]) - 1, 0)
-    return max(1.0, _count(_algorithm(run), time, rtt, first, int(there[there >= first][0]), down=False))
+    return max(1.0, _count(results, run, time, rtt, first, int(there[there >= first][0]), down=False))
 
 
 def down(results: Results, run: str) -> float:
@@ -112,7 +121,7 @@ def down(results: Results, run: str) -> float:
     if not len(moved) or not len(there):
         return math.inf
     first = max(int(moved[0]) - 1, 0)
-    return max(1.0, _count(_algorithm(run), time, rtt, first, int(there[there >= first][0]), down=True))
+    return max(1.0, _count(results, run, time, rtt, first, int(there[there >= first][0]), down=True))
 
 
 def exponent(results: Results, algorithm: str) -> float:

@@ -67,12 +67,13 @@ class Judged:
 def judged(figure: Figure) -> Judged:
     """Returns the builds of a figure.
 
-    A function of its own (``analysis``) that names no run may measure all of them.
+    A function of its own (``analysis``) that names no run may measure all of them,
+    unless the claim lists some.
 
     Args:
         figure: The figure.
     """
-    measured = {spec.name for claim in figure.claims for spec in figure.measured(claim)}
+    measured = {spec.name for claim in figure.claims for spec in figure.behind(claim)}
     claims: dict[Build, None] = {}
     others: dict[Build, None] = {}
     for spec in figure.runs:

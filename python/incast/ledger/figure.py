@@ -131,6 +131,7 @@ class Claim:
         effect: The name of the scale on which an effect counts; empty for a value that is no comparison.
         seeds: The number of seeds behind its verdict, the first of those that its runs have; 0 for all.
         text_only: Whether it is about what a text says, and nothing is computed.
+        runs: Patterns for the runs at which its measure may look, where that names none.
     """
 
     id: str
@@ -150,6 +151,7 @@ class Claim:
     effect: str = ""
     seeds: int = 0
     text_only: bool = False
+    runs: tuple[str, ...] = ()
 
     @property
     def bands(self) -> Bands:
@@ -224,9 +226,9 @@ class Figure:
         claims = {
             claim.id: claim
             for claim in self.claims
-            if not claim.text_only and all(spec.full for spec in self.measured(claim)) and self.runs
+            if not claim.text_only and all(spec.full for spec in self.behind(claim)) and self.runs
         }
-        needed = {spec.name for claim in claims.values() for spec in self.measured(claim)}
+        needed = {spec.name for claim in claims.values() for spec in self.behind(claim)}
         if not needed:
             return None
         return replace(
@@ -241,6 +243,15 @@ class Figure:
             ),
             panels=(),
         )
+
+    def behind(self, claim: Claim) -> Sequence[RunSpec]:
+        """The runs behind the verdict of a claim: those that it lists under ``runs``, or :meth:`measured`.
+
+        The judge refuses a measure that looks at another run than a claim lists.
+        """
+        if not claim.runs:
+            return self.measured(claim)
+        return [spec for spec in self.runs if any(_names(text, spec.name) for text in claim.runs)]
 
 
 def _names(text: str, run: str) -> bool:
@@ -318,6 +329,10 @@ def read(folder: Path, name: str) -> Figure:
     )
     if short is not None:
         raise LedgerError(f"{file}: claim {short.id!r}: seeds = {short.seeds}: its runs do not have as many")
+    for claim in figure.claims:
+        idle = [text for text in claim.runs if not any(_names(text, name) for name in names)]
+        if idle:
+            raise LedgerError(f"{file}: claim {claim.id!r}: runs: no run is called {', '.join(idle)}")
     claims = [claim.id for claim in figure.claims]
     if len(set(claims)) != len(claims):
         raise LedgerError(f"{file}: two claims have the same id")
@@ -464,6 +479,7 @@ def _claim(table: object, index: int, file: Path, history: Reader) -> Claim:
         effect=_effect(reader, measure),
         seeds=_seeds(reader),
         text_only=reader.flag("text_only"),
+        runs=reader.texts("runs"),
     )
     reader.finish()
     if claim.evidence and not claim.reason:

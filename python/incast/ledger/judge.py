@@ -78,7 +78,11 @@ def judge(figure: Figure, results: Results) -> list[Judgement]:
 
 def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
     where = f"{figure.id}: claim {claim.id!r}"
-    ours = _checked(claim.measure, results, where, claim.unit, claim.seeds)
+    results.allowed = frozenset(spec.name for spec in figure.behind(claim)) if claim.runs else None
+    try:
+        ours = _checked(claim.measure, results, where, claim.unit, claim.seeds)
+    finally:
+        results.allowed = None
     earlier = [
         _checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds) for rule in claim.earlier
     ]

@@ -27,11 +27,13 @@ class Results(Mapping[str, Result]):
             result counts with the time that its run took.
         hops: Packet-hops of the runs of all seeds: what they cost, whatever the machine does besides.
         seeded: Whether a run with several seeds was looked at, since this was last set to False.
+        allowed: The runs at which a measure may look now; None for all.
     """
 
     def __init__(self, figure: Figure, results: Mapping[str, Sequence[Result]]) -> None:
         self.figure = figure
         self.seeded = False
+        self.allowed: frozenset[str] | None = None
         self._results = {spec.name: tuple(results[spec.name]) for spec in figure.runs}
         self._views: dict[tuple[str, int], View] = {}
         self._specs = {spec.name: spec for spec in figure.runs}
@@ -71,6 +73,8 @@ class Results(Mapping[str, Result]):
         return self._views[name, place]
 
     def _place(self, name: str) -> int:
+        if self.allowed is not None and name in self._results and name not in self.allowed:
+            raise LedgerError(f"it looks at the run {name!r}, which the claim does not list under runs")
         several = len(self._results[name]) > 1
         self.seeded |= several
         return self._replica if several else 0

@@ -259,7 +259,7 @@ def _behind_verdicts(figure: Figure) -> Iterator[tuple[RunSpec, int]]:
     found = {}
     for claim in figure.claims:
         if not claim.text_only and _is_given_runs(figure, claim.measure):
-            for spec in figure.measured(claim):
+            for spec in figure.behind(claim):
                 seeds = min(claim.seeds or len(spec.seeds), len(spec.seeds))
                 found[spec.name, seeds] = spec
     return ((spec, seeds) for (_, seeds), spec in found.items())
