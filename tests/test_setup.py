@@ -9,7 +9,9 @@ import pytest
 
 from helpers import ROOT
 from incast.ledger import figure, setup
+from incast.ledger.judge import judge
 from incast.ledger.reader import LedgerError
+from incast.ledger.runs import run_figure
 
 PAPERS = ("ccc", "median", "oscar", "powertcp", "sqcc")
 
