@@ -265,7 +265,7 @@ def looking_at(papers: Path, run: str) -> Path:
     new = 'measure = { do = "analysis", call = "one" }\nruns = ["main"]'
     claims.write_text(CLAIMS.replace(old, new, 1))
     (claims.parent / "analysis.py").write_text(
-        f"def one(results):\n    return results.view({run!r}).line_bps('one') / 1e12\n"
+        f"def one(results):\n    return results.view({run!r}).line_bps('one') / 1e11\n"
     )
     return claims
 
