@@ -35,6 +35,12 @@ def growing(results: Results, degree: int) -> float:
     return float(np.mean([b >= 0.95 * a for a, b in itertools.pairwise(found)]))
 
 
+def longer(results: Results, degree: int) -> float:
+    """The share of the steps from one level to the next in which the mean queue gets longer."""
+    found = _queues(results, degree)
+    return float(np.mean([b > a for a, b in itertools.pairwise(found)]))
+
+
 def _delivered(results: Results, level: int, flow: str, edges: Floats) -> Floats:
     """Payload in bytes that a row of messages has delivered until some instants in ms.
 

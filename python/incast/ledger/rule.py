@@ -50,8 +50,27 @@ IMPROVEMENT = Scale(
     lambda effect: 1 - _power(-effect),
 )
 
-SCALES = {"difference": DIFFERENCE, "ratio": RATIO, "better": BETTER, "improvement": IMPROVEMENT}
-"""The scale of each measure that compares two values."""
+SHARE = Scale(0.5, lambda value: value - 0.5, lambda effect: effect + 0.5)
+
+SCALES = {
+    "difference": DIFFERENCE,
+    "ratio": RATIO,
+    "better": BETTER,
+    "improvement": IMPROVEMENT,
+    "share": SHARE,
+}
+"""The scales by their names; a share is that of the comparisons that one side wins."""
+
+_MEASURES = {
+    "difference": DIFFERENCE,
+    "ratio": RATIO,
+    "better": BETTER,
+    "improvement": IMPROVEMENT,
+    "flatness": RATIO,
+    "share_closer": SHARE,
+    "distance": DIFFERENCE,
+}
+"""The scale of each measure that compares values."""
 
 _AVERAGES = ("mean", "median", "smallest", "largest")
 
@@ -65,13 +84,29 @@ def scale_of(measure: Mapping[str, Any]) -> Scale | None:
         measure: The measure, as ``claims.toml`` has it.
     """
     do = measure.get("do")
-    if do in SCALES:
-        return SCALES[do]
+    if do in _MEASURES:
+        return _MEASURES[do]
     if do not in _AVERAGES:
         return None
-    parts = [measure["of"]] if "of" in measure else measure.get("all", [])
-    scales = {id(scale): scale for scale in map(scale_of, parts)}
+    scales = {id(scale): scale for scale in map(scale_of, _parts(measure))}
     return next(iter(scales.values())) if len(scales) == 1 else None
+
+
+def says_nothing(measure: Mapping[str, Any]) -> bool:
+    """Whether a measure does not tell if its value is an effect: a figure's function, or an average of such.
+
+    Args:
+        measure: The measure, as ``claims.toml`` has it.
+    """
+    do = measure.get("do")
+    if do in (*_AVERAGES, "sum"):
+        return any(map(says_nothing, _parts(measure)))
+    return do == "analysis"
+
+
+def _parts(measure: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The measures of which one is an average."""
+    return [measure["of"]] if "of" in measure else list(measure.get("all", []))
 
 
 def effect_of(measure: Mapping[str, Any]) -> str:
