@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from pathlib import Path
 
 import pytest
 
+from blocks import block, claim, joined
 from helpers import ROOT
-from incast.ledger import Verdict, find, lock, record
+from incast.ledger import LedgerError, Verdict, find, lock, record
 from incast.ledger.figure import Claim
 from incast.ledger.found import RECORDED, Found
 from incast.ledger.headlines import read as headlines
 from incast.ledger.judge import verdict_of
 from incast.ledger.kinds import Kind, kind_of
 from incast.ledger.quantity import Band, Quantity
-from incast.ledger.rule import BETTER, IMPROVEMENT, RATIO, SCALES, Bands, faults, limits, printed, scale_of
+from incast.ledger.rule import (
+    BETTER,
+    DIFFERENCE,
+    IMPROVEMENT,
+    RATIO,
+    SCALES,
+    SHARE,
+    Bands,
+    faults,
+    limits,
+    printed,
+    scale_of,
+)
 
 PAPERS = ROOT / "papers"
 
@@ -66,6 +82,8 @@ def test_the_papers_number_is_read(text: str, unit: str, value: float | None) ->
         (("at most 1x", None, "ratio", None), (0.0, 1.0)),
         # No effect, give or take a tenth: three times as far.
         (("0.9x to 1.1x", None, "ratio", 1.0, True), (0.729, 1.331)),
+        # All points of a comparison: half of the points would be no effect, two of three a third of it.
+        (("at least 100%", None, "share", None), (2 / 3, math.inf)),
         # A plain value.
         (("60KB to 90KB", None, "", 75e3), (25e3, 225e3)),
         (("at most 20KB", None, "", None), (-math.inf, 60e3)),
@@ -88,6 +106,8 @@ def test_a_trend_has_a_third_to_three_times_the_effect(
         (("at least 0.8x", None, "ratio", None), "x", ["contains no effect, 1.00×"]),
         (("0.8x to 1.25x", "0.67x to 1.5x", "ratio", None, True), "x", []),
         (("1.1x to 1.25x", None, "ratio", None, True), "x", ["does not contain no effect"]),
+        (("at least 40%", None, "share", None), "%", ["contains no effect, 50.0 %"]),
+        (("at least 90%", "at least 60%", "share", None), "%", ["trend = 'at least 60%' is wider"]),
         (("36% to 60%", "at least 1%", "better", 0.481), "%", ["trend = 'at least 1%' is wider"]),
         (("1% to 80%", None, "better", 0.481), "%", ["reproduced = '1% to 80%' is wider"]),
         (("50KB to 70KB", None, "", 75e3), "KB", ["does not contain the paper's number, 75.0 KB"]),
@@ -112,6 +132,79 @@ def test_an_average_of_comparisons_has_their_scale() -> None:
     assert scale_of({"do": "largest", "all": [ratio, {"do": "improvement"}]}) is None
     assert scale_of({"do": "queue"}) is None
     assert scale_of({"do": "improvement"}) is IMPROVEMENT
+    assert scale_of({"do": "flatness"}) is RATIO
+    assert scale_of({"do": "share_closer"}) is SHARE
+    assert scale_of({"do": "smallest", "each": "x/*", "of": {"do": "distance"}}) is DIFFERENCE
+
+
+OWN = {"do": "analysis", "call": "gain"}
+"""The measure of a function of the figure's own."""
+
+
+def claimed(folder: Path, **keys: object) -> Claim:
+    """A claim, read from a figure that has no other.
+
+    Raises:
+        LedgerError: When the claim breaks a rule.
+    """
+    figure = folder / "some" / "gain"
+    figure.mkdir(parents=True)
+    (figure / "analysis.py").write_text("def gain():\n    return 1.5\n")
+    head = block("[figure]", title="Gain", place="Nowhere", setup="Set-up.", shows="A line.")
+    (figure / "claims.toml").write_text(joined(head, claim("gain", "A gain", unit="x", **keys)))
+    return find(folder, ["some/gain"])[0].claims[0]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        OWN,
+        {"do": "smallest", "all": [OWN, OWN]},
+        {"do": "median", "each": "run/*", "of": OWN},
+        {"do": "sum", "all": [{"do": "queue", "run": "r"}, OWN]},
+    ],
+)
+def test_a_claim_by_a_function_of_the_figure_says_whether_it_is_of_an_effect(
+    tmp_path: Path, measure: dict[str, object]
+) -> None:
+    with pytest.raises(LedgerError, match="claim 'gain': must say whether its value is an effect"):
+        claimed(tmp_path / "unsaid", measure=measure, reproduced="at least 1.5x")
+    said = claimed(tmp_path / "none", measure=measure, reproduced="at least 1.5x", effect="none")
+    assert said.bands.scale is None
+    said = claimed(tmp_path / "ratio", measure=measure, reproduced="at least 1.5x", effect="ratio")
+    assert said.bands.scale is RATIO
+
+
+def test_a_comparison_whose_measure_has_a_scale_need_not_name_it(tmp_path: Path) -> None:
+    ratio = {"do": "ratio", "of": OWN, "to": OWN}
+    assert claimed(tmp_path, measure=ratio, reproduced="at least 1.5x").effect == "ratio"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"reproduced": "at least 1x", "trend": "at least 0.8x"}, "trend = 'at least 0.8x' is wider"),
+        ({"reproduced": "at least 1.5x", "trend": "at least 1x"}, "trend = 'at least 1x' is wider"),
+        ({"reproduced": "at least 0.9x"}, "contains no effect, 1.00×"),
+    ],
+)
+def test_a_function_of_the_figure_has_no_band_with_no_effect(
+    tmp_path: Path, keys: dict[str, object], words: str
+) -> None:
+    with pytest.raises(LedgerError, match=words):
+        claimed(tmp_path / "ratio", measure=OWN, effect="ratio", **keys)
+    assert claimed(tmp_path / "none", measure=OWN, effect="none", **keys).effect == ""
+
+
+def test_a_claim_that_compares_nothing_has_the_digest_that_it_had_before(tmp_path: Path) -> None:
+    plain = claimed(tmp_path / "a", measure=OWN, reproduced="at least 1.5x", effect="none")
+    ratio = claimed(tmp_path / "b", measure=OWN, reproduced="at least 1.5x", effect="ratio")
+    figure = find(tmp_path / "a", ["some/gain"])[0]
+    # Of measure, unit, band, no trend, no seeds, and nothing else.
+    parts = [OWN, "x", "at least 1.5x", None, 0]
+    written = json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()
+    assert lock.digests(figure, plain) == (hashlib.sha256(written).hexdigest()[:12],)
+    assert lock.digests(figure, ratio) != lock.digests(figure, plain)
 
 
 def test_no_effect_is_not_part_of_a_band_that_ends_there() -> None:

@@ -92,6 +92,7 @@ ALONE = joined(
         measure={"do": "analysis", "call": "square", "of": "3"},
         unit="s",
         reproduced="9s to 9s",
+        effect="none",
     ),
     block("[[panel]]", y="y", x="x", lines=[{"show": "analysis", "call": "curve", "n": 4, "label": "line"}]),
 )

@@ -296,6 +296,6 @@ def test_a_claim_can_only_list_runs_that_there_are(papers: Path) -> None:
 def test_a_function_without_results_looks_at_no_run(papers: Path, given: str, found: set[str]) -> None:
     claims = papers / "some" / "fig1" / "claims.toml"
     old = 'measure = { do = "utilisation", run = "main", port = "s0->h1", from = "0us", to = "100us" }'
-    claims.write_text(CLAIMS.replace(old, 'measure = { do = "analysis", call = "one" }', 1))
+    claims.write_text(CLAIMS.replace(old, 'measure = { do = "analysis", call = "one" }\neffect = "none"', 1))
     (claims.parent / "analysis.py").write_text(f"def one({given}):\n    return 1.0\n")
     assert set(differing(papers, "fig1")) == found

@@ -12,7 +12,7 @@ from typing import Any
 
 from incast.ledger.quantity import Band, quantity, unit_of
 from incast.ledger.reader import LedgerError, Reader, parse
-from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed
+from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed, says_nothing
 from incast.scenario import Scenario
 
 if sys.version_info >= (3, 11):
@@ -476,7 +476,7 @@ def _claim(table: object, index: int, file: Path, history: Reader) -> Claim:
         ),
         value=_value(reader, paper, unit),
         equal=reader.flag("equal"),
-        effect=_effect(reader, measure),
+        effect=_named_effect(reader, measure),
         seeds=_seeds(reader),
         text_only=reader.flag("text_only"),
         runs=reader.texts("runs"),
@@ -510,6 +510,16 @@ def _value(reader: Reader, paper: str, unit: str) -> float | None:
     if found.dimension != unit_of(unit)[0]:
         raise reader.fail(f"value does not match the unit {unit!r}")
     return found.value
+
+
+def _named_effect(reader: Reader, measure: Mapping[str, Any]) -> str:
+    """The scale of a claim's effect, which the claim has to name where its measure does not tell."""
+    if "effect" not in reader.left and says_nothing(measure):
+        raise reader.fail(
+            f"must say whether its value is an effect: effect = one of {', '.join(SCALES)}, or none; "
+            "its measure does not tell"
+        )
+    return _effect(reader, measure)
 
 
 def _effect(reader: Reader, measure: Mapping[str, Any]) -> str:
