@@ -58,6 +58,11 @@ def add(commands: Commands) -> None:
     flag_option(sub, "--recorded", "make no runs: judge the recorded values by the rules of today")
     flag_option(
         sub,
+        "--earlier",
+        "also make the runs at which only earlier rules look; else what is recorded of these rules stays",
+    )
+    flag_option(
+        sub,
         "--full",
         "only runs that are shorter here than in the paper, at the paper's own length and with one seed; "
         "recorded apart, in full.json (hours)",
@@ -106,6 +111,8 @@ def act(options: argparse.Namespace) -> int:
                     "    help: a page shows what --full recorded when --write makes it the next time"
                 )
         figures = ledger.find(papers, options.what)
+        if not options.earlier:
+            figures = [figure.of_today() for figure in figures]
         if options.full:
             longer = [figure.at_full_length() for figure in figures]
             figures = [figure for figure in longer if figure is not None]
@@ -160,7 +167,7 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
 
         def done(figure: ledger.Figure, results: ledger.Results) -> None:
             try:
-                judgements = ledger.judge(figure, results)
+                judgements = ledger.judge(figure, results, record.earlier_values(figure, recorded))
                 picture = None if options.no_picture or options.full else _draw(figure, results, options)
             except ledger.LedgerError as error:
                 # One figure whose claims cannot be measured does not stop the others.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -14,11 +14,6 @@ from incast.ledger.quantity import Band, quantity, unit_of
 from incast.ledger.reader import LedgerError, Reader, parse
 from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed, says_nothing
 from incast.scenario import Scenario
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 FILE = "claims.toml"
 """The file that makes a folder a figure."""
@@ -177,6 +172,7 @@ class Figure:
         panels: The panels of the picture.
         across: Number of panels side by side in the picture.
         quick: Whether it belongs to the quick set.
+        left_out: Runs that are not made, since only earlier rules look at them.
     """
 
     id: str
@@ -192,6 +188,7 @@ class Figure:
     panels: tuple[Mapping[str, Any], ...] = field(default=())
     across: int = 2
     quick: bool = False
+    left_out: tuple[RunSpec, ...] = ()
 
     @property
     def testbed(self) -> bool:
@@ -213,9 +210,55 @@ class Figure:
 
         A function of the figure's own (``analysis``) that names none may measure all of them.
         """
-        texts = list(_texts(claim.measure))
-        named = [spec for spec in self.runs if any(_names(text, spec.name) for text in texts)]
-        return named or self.runs
+        return self._named(claim.measure) or self.runs
+
+    def _named(self, measure: object) -> Sequence[RunSpec]:
+        texts = list(_texts(measure))
+        return [spec for spec in self.runs if any(_names(text, spec.name) for text in texts)]
+
+    def of_today(self) -> Figure:
+        """This figure without the runs at which only earlier rules look; it lists them as left out."""
+        listed = [claim for claim in self.claims if claim.runs]
+        needed = {spec.name for claim in listed for spec in self.behind(claim)}
+        measures = [claim.measure for claim in self.claims if not claim.runs]
+        measures += [item.measure for claim in self.claims for item in claim.evidence]
+        for measure in [*measures, *self.panels]:
+            named = self._named(measure)
+            needed.update(spec.name for spec in named)
+            if not named and self.is_given_runs(measure):
+                return self
+        earlier = [rule.measure for claim in self.claims for rule in claim.earlier]
+        only = {spec.name for measure in earlier for spec in self._named(measure)} - needed
+        if not only:
+            return self
+        return replace(
+            self,
+            runs=tuple(spec for spec in self.runs if spec.name not in only),
+            left_out=tuple(spec for spec in self.runs if spec.name in only),
+        )
+
+    def is_left_out(self, measure: Mapping[str, Any]) -> bool:
+        """Whether a measure looks at runs that are left out."""
+        texts = list(_texts(measure))
+        return any(_names(text, spec.name) for text in texts for spec in self.left_out)
+
+    def is_given_runs(self, measure: Mapping[str, Any]) -> bool:
+        """Whether a measure, or a panel, looks at runs without naming them.
+
+        Functions of ``analysis.py`` with a parameter ``results`` do. Other measures name theirs.
+        """
+        calls = set(_calls(measure))
+        if not calls:
+            return "do" in measure
+        if not self.analysis.is_file():
+            return True
+        tree = ast.parse(self.analysis.read_text(encoding="utf-8"))
+        found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in calls]
+        return len(found) < len(calls) or any(
+            argument.arg == "results"
+            for node in found
+            for argument in (*node.args.args, *node.args.kwonlyargs)
+        )
 
     def at_full_length(self) -> Figure | None:
         """This figure with runs of the length that the paper's have; None if no claim is about such runs.
@@ -256,6 +299,18 @@ class Figure:
 
 def _names(text: str, run: str) -> bool:
     return text == run or ("*" in text and fnmatchcase(run, text))
+
+
+def _calls(measure: object) -> Iterator[str]:
+    """The name of every function of ``analysis.py`` in a measure or a panel, its parts included."""
+    if isinstance(measure, Mapping):
+        if isinstance(measure.get("call"), str):
+            yield measure["call"]
+        for value in measure.values():
+            yield from _calls(value)
+    elif isinstance(measure, (list, tuple)):
+        for value in measure:
+            yield from _calls(value)
 
 
 def _texts(measure: object) -> Iterator[str]:

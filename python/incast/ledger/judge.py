@@ -67,25 +67,41 @@ class Judgement:
         return verdict_of(self.claim, self.ours, bounded=False)
 
 
-def judge(figure: Figure, results: Results) -> list[Judgement]:
+def judge(
+    figure: Figure, results: Results, earlier: Mapping[str, Sequence[Found]] | None = None
+) -> list[Judgement]:
     """Measures every claim of a figure and applies its rule.
+
+    Args:
+        figure: The figure.
+        results: The results of its runs.
+        earlier: For each claim, the recorded values of its earlier rules: for those that look at runs which
+            the figure leaves out.
 
     Raises:
         LedgerError: When a measure cannot be computed as written.
     """
-    return [_judge(figure, claim, results) for claim in figure.claims]
+    return [_judge(figure, claim, results, (earlier or {}).get(claim.id, ())) for claim in figure.claims]
 
 
-def _judge(figure: Figure, claim: Claim, results: Results) -> Judgement:
+def _judge(figure: Figure, claim: Claim, results: Results, recorded: Sequence[Found]) -> Judgement:
     where = f"{figure.id}: claim {claim.id!r}"
     results.allowed = frozenset(spec.name for spec in figure.behind(claim)) if claim.runs else None
     try:
         ours = _checked(claim.measure, results, where, claim.unit, claim.seeds)
     finally:
         results.allowed = None
-    earlier = [
-        _checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds) for rule in claim.earlier
-    ]
+    earlier = []
+    for i, rule in enumerate(claim.earlier):
+        if not figure.is_left_out(rule.measure):
+            earlier.append(_checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds))
+        elif i < len(recorded):
+            earlier.append(recorded[i])
+        else:
+            raise LedgerError(
+                f"{where}: an earlier rule looks at runs that are not made, and nothing is recorded of it\n"
+                "    help: --earlier makes these runs"
+            )
     evidence = []
     if verdict_of(claim, ours) is not Verdict.REPRODUCED:
         evidence = [

@@ -191,6 +191,27 @@ def page_of(figure: Figure, recorded: Recorded) -> Page:
     return Page(figure, judgements, recorded.wall_s, recorded.hops, None, None, recorded.made)
 
 
+def earlier_values(figure: Figure, record: Record) -> dict[str, list[Found]]:
+    """The recorded values of the earlier rules of a figure's claims, by claim.
+
+    Args:
+        figure: The figure.
+        record: What is recorded. A value in a unit that the rule does not have is of another rule.
+    """
+    found: dict[str, list[Found]] = {}
+    for claim in figure.claims:
+        entry = record[figure.id].claims.get(claim.id) if figure.id in record else None
+        # A rule that has just been replaced was the last one that was recorded.
+        texts = (*entry.earlier, entry.ours) if entry else ()
+        values = found.setdefault(claim.id, [])
+        try:
+            for rule, text in zip(claim.earlier, texts, strict=False):
+                values.append(Found.read(text, rule.unit))
+        except ValueError:
+            continue
+    return found
+
+
 def write(papers: Path, pages: Sequence[Page], known: Sequence[str], name: str = FILE) -> None:
     """Records the verdicts, values and times of some figures; what is recorded of others stays.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -258,22 +257,11 @@ def _behind_verdicts(figure: Figure) -> Iterator[tuple[RunSpec, int]]:
     """Yields each run that verdicts are about, once for each number of seeds behind one."""
     found = {}
     for claim in figure.claims:
-        if not claim.text_only and _is_given_runs(figure, claim.measure):
+        if not claim.text_only and figure.is_given_runs(claim.measure):
             for spec in figure.behind(claim):
                 seeds = min(claim.seeds or len(spec.seeds), len(spec.seeds))
                 found[spec.name, seeds] = spec
     return ((spec, seeds) for (_, seeds), spec in found.items())
-
-
-def _is_given_runs(figure: Figure, measure: Mapping[str, Any]) -> bool:
-    """Whether a measure looks at runs: all do but functions of the figure's own without ``results``."""
-    if measure.get("do") != "analysis" or not figure.analysis.is_file():
-        return True
-    tree = ast.parse(figure.analysis.read_text(encoding="utf-8"))
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == measure["call"]]
-    return not found or any(
-        argument.arg == "results" for node in found for argument in (*node.args.args, *node.args.kwonlyargs)
-    )
 
 
 def _values(cc: str) -> dict[str, str]:

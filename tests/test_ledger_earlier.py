@@ -1,0 +1,99 @@
+"""Runs at which only earlier rules look: they are made once, and what they gave stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blocks import block, claim, joined
+from helpers import Incast
+from incast.ledger import find, record
+from test_ledger_full import ANALYSIS, SCENARIO, counted
+
+OTHER = ["traffic.web.load=0.2"]
+
+CLAIMS = joined(
+    block("[figure]", title="Earlier", place="Nowhere", setup="2 ms.", shows="A line."),
+    block("[[runs]]", name="now", cc="swift", scenario="web.toml"),
+    block("[[runs]]", name="before", cc="swift", scenario="web.toml", set=OTHER),
+    claim("flows", "Flows", measure=counted("now"), reproduced="at least 1", effect="none"),
+)
+
+HISTORY = """\
+[[fig1.flows]]
+why = "It was another load."
+measure = { do = "analysis", call = "flows", run = "before" }
+reproduced = "at least 1"
+effect = "none"
+"""
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers" / "some" / "fig1"
+    folder.mkdir(parents=True)
+    (folder / "claims.toml").write_text(CLAIMS)
+    (folder / "analysis.py").write_text(ANALYSIS)
+    (folder / "web.toml").write_text(SCENARIO)
+    (folder.parent / "history.toml").write_text(HISTORY)
+    return tmp_path / "papers"
+
+
+def names(papers: Path, more: str = "") -> tuple[list[str], list[str]]:
+    """The runs of today and those left out, with more in the file of claims."""
+    file = papers / "some" / "fig1" / "claims.toml"
+    file.write_text(CLAIMS + more)
+    figure = find(papers, ["some"])[0].of_today()
+    return [spec.name for spec in figure.runs], [spec.name for spec in figure.left_out]
+
+
+def test_only_what_nothing_of_today_looks_at_is_left_out(papers: Path) -> None:
+    assert names(papers) == (["now"], ["before"])
+    line = '\n[[panel]]\ny = "q"\nlines = [{ show = "queue", run = "bef*", port = "s0->h1" }]\n'
+    assert names(papers, line) == (["now", "before"], [])
+    # A function that is given all runs may look at any of them; one that is not looks at none.
+    line = '\n[[panel]]\ny = "q"\nlines = [{ show = "analysis", call = "CALL" }]\n'
+    assert names(papers, line.replace("CALL", "flows")) == (["now", "before"], [])
+    with (papers / "some" / "fig1" / "analysis.py").open("a") as file:
+        file.write("\n\ndef curve():\n    return [0, 1], [0, 1]\n")
+    assert names(papers, line.replace("CALL", "curve")) == (["now"], ["before"])
+
+
+def test_a_run_that_no_rule_names_is_made(papers: Path) -> None:
+    """It may be there for readers who run the figure."""
+    (papers / "some" / "history.toml").unlink()
+    assert names(papers) == (["now", "before"], [])
+
+
+def test_what_an_earlier_rule_gave_once_stays(papers: Path, incast: Incast) -> None:
+    words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
+    done = incast(*words)
+    assert done.returncode == 2
+    assert "--earlier makes these runs" in done.stderr
+    assert incast(*words, "--earlier").returncode == 0
+    both = record.read(papers)["some/fig1"]
+    assert both.claims["flows"].earlier != (both.claims["flows"].ours,)
+    done = incast(*words)
+    assert done.returncode == 0, done.stderr
+    one = record.read(papers)["some/fig1"]
+    assert one.claims == both.claims
+    assert one.hops < both.hops
+
+
+def test_the_rule_that_was_recorded_last_is_the_newest_earlier_one(papers: Path, incast: Incast) -> None:
+    """A claim moves to another run: its value so far becomes that of the rule that is replaced."""
+    words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
+    history = papers / "some" / "history.toml"
+    history.unlink()
+    file = papers / "some" / "fig1" / "claims.toml"
+    file.write_text(CLAIMS.replace('run = "now"', 'run = "before"'))
+    assert incast(*words).returncode == 0
+    before = record.read(papers)["some/fig1"].claims["flows"]
+    file.write_text(CLAIMS)
+    history.write_text(HISTORY)
+    done = incast(*words)
+    assert done.returncode == 0, done.stderr
+    after = record.read(papers)["some/fig1"].claims["flows"]
+    assert after.earlier == (before.ours,)
+    assert after.ours != before.ours
