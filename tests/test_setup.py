@@ -262,7 +262,7 @@ def looking_at(papers: Path, run: str) -> Path:
     """The figure `fig1`, whose claim lists the run `main` and calls a function that looks at ``run``."""
     claims = papers / "some" / "fig1" / "claims.toml"
     old = 'measure = { do = "utilisation", run = "main", port = "s0->h1", from = "0us", to = "100us" }'
-    new = 'measure = { do = "analysis", call = "one" }\nruns = ["main"]'
+    new = 'measure = { do = "analysis", call = "one" }\nruns = ["main"]\neffect = "none"'
     claims.write_text(CLAIMS.replace(old, new, 1))
     (claims.parent / "analysis.py").write_text(
         f"def one(results):\n    return results.view({run!r}).line_bps('one') / 1e11\n"
