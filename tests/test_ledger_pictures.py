@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from blocks import claim, joined
 from helpers import ROOT, Incast
-from incast.ledger import palette
+from incast.ledger import find, judge, palette, run_figure
+from incast.ledger.picture import draw
 from test_ledger import CLAIMS
 
 PANEL = '[[panel]]\ny = "q"\nlines = [{ show = "queue", run = "run/4", port = "s0->h3" }]\n'
@@ -43,6 +46,40 @@ def test_of_many_colours_the_frequent_and_the_distant_ones_stay() -> None:
     assert len(np.unique(now, axis=0)) == palette.COLOURS
     assert [tuple(pixel) for pixel in now[:2]] == flat
     assert np.abs(now[2000:] - np.array(greys)).max() <= 255 // 14
+
+
+@pytest.mark.parametrize("width", [1, 4, 5])
+def test_a_written_picture_is_the_same_with_four_bits_a_pixel(width: int) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (3, width, 3), dtype=np.uint8)
+    made = palette.reduced(Image.fromarray(pixels))
+    written = palette.png(made)
+    with Image.open(BytesIO(written)) as read:
+        assert (read.mode, read.size) == ("P", (width, 3))
+        assert read.convert("RGB").tobytes() == made.convert("RGB").tobytes()
+    # The byte after the size in the head.
+    assert written[24] == 4
+
+
+def test_the_picture_of_a_figure_has_the_papers_numbers(papers: Path) -> None:
+    """A row for the claim with a number, in the last panel; without judgements there is none."""
+    file = papers / "some" / "fig1" / "claims.toml"
+    number = claim(
+        "half",
+        "The link is half full",
+        paper="50 %",
+        unit="%",
+        measure={"do": "utilisation", "run": "run/4", "port": "s0->h3", "from": "20us", "to": "100us"},
+        reproduced="40% to 60%",
+    )
+    file.write_text(joined(CLAIMS, number) + PANEL)
+    (figure,) = find(papers, ["some/fig1"])
+    results = run_figure(figure)
+    assert len(draw(figure, results).axes) == 1
+    drawing = draw(figure, results, judge(figure, results))
+    panel = drawing.axes[-1]
+    assert len(drawing.axes) == 2
+    assert panel.get_title() == "Paper and here"
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["half"]
 
 
 def test_kept_pictures_have_palettes_and_are_small() -> None:

@@ -168,7 +168,11 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         def done(figure: ledger.Figure, results: ledger.Results) -> None:
             try:
                 judgements = ledger.judge(figure, results, record.earlier_values(figure, recorded))
-                picture = None if options.no_picture or options.full else _draw(figure, results, options)
+                picture = (
+                    None
+                    if options.no_picture or options.full
+                    else _draw(figure, results, judgements, options)
+                )
             except ledger.LedgerError as error:
                 # One figure whose claims cannot be measured does not stop the others.
                 wrong.append(str(error))
@@ -281,11 +285,16 @@ def _write(papers: Path, pages: list[Page], recorded: record.Record, file: Path,
     site.write(file, pages, every, command)
 
 
-def _draw(figure: ledger.Figure, results: ledger.Results, options: argparse.Namespace) -> Path | None:
+def _draw(
+    figure: ledger.Figure,
+    results: ledger.Results,
+    judgements: list[ledger.Judgement],
+    options: argparse.Namespace,
+) -> Path | None:
     try:
         from incast.ledger import palette, picture
 
-        drawing = picture.draw(figure, results)
+        drawing = picture.draw(figure, results, judgements)
     except ImportError:
         print("incast: no picture without matplotlib: pip install 'incast[plot]'", file=sys.stderr)
         return None

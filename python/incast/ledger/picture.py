@@ -15,14 +15,14 @@ distribution of the bytes held by the switches of the kinds ``switches``, ``from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incast.ledger import bars, measures
+from incast.ledger import bars, compared, measures
 from incast.ledger.figure import Figure
-from incast.ledger.judge import call, points
+from incast.ledger.judge import Judgement, call, points
 from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
@@ -34,6 +34,7 @@ from incast.results.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import FigureBase, SubFigure
 
 _PANEL_KEYS = {
     *("title", "x", "y", "x_range", "y_range", "log", "time", "zero", "marks", "legend"),
@@ -44,8 +45,13 @@ _LINE_KEYS = {"show", "run", "label", "colour", "dashes", "scale", "marker"}
 _SCALES = {"us": 1e6, "ms": 1e9}
 
 
-def draw(figure: Figure, results: Results) -> Drawing:
+def draw(figure: Figure, results: Results, judgements: Sequence[Judgement] = ()) -> Drawing:
     """Draws the picture of a figure.
+
+    Args:
+        figure: The figure.
+        results: Its runs.
+        judgements: Its claims as judged; the last panel has those for which the paper has a number.
 
     Raises:
         LedgerError: When there is no panel, or one is not described properly.
@@ -57,24 +63,58 @@ def draw(figure: Figure, results: Results) -> Drawing:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     across = min(figure.across, len(figure.panels))
     down = -(-len(figure.panels) // across)
+    shown = compared.parts(judgements)
     with style.look():
-        size = (style.PAGE if across > 1 else style.COLUMN, (1.75 if across < 3 else 1.5) * down + 0.1)
-        layout = ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.03, hspace=0.04, wspace=0.03)
-        drawing = plt.figure(figsize=size, layout=layout)
+        width, height = style.PAGE if across > 1 else style.COLUMN, (1.75 if across < 3 else 1.5) * down + 0.1
+        drawing, here, last = _sheet(width, height, compared.height(shown, wide=across > 1))
         for i, panel in enumerate(figure.panels):
-            axes = drawing.add_subplot(down, across, i + 1)
+            axes = here.add_subplot(down, across, i + 1)
             try:
                 _panel(axes, panel, results)
             except LedgerError as error:
                 raise LedgerError(f"{figure.id}: panel {i + 1}: {error}") from None
             except (KeyError, ValueError, TypeError) as error:
                 raise LedgerError(f"{figure.id}: panel {i + 1}: {error!r}") from error
+        if last is not None:
+            try:
+                compared.draw(last, shown, wide=across > 1)
+            except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+                raise LedgerError(f"{figure.id}: panel of the paper's numbers: {error!r}") from error
         plt.close(drawing)
     return drawing
+
+
+def _sheet(width: float, height: float, more: float) -> tuple[Drawing, FigureBase, SubFigure | None]:
+    """Returns a new drawing, its place for the panels, and the one for the paper's numbers, if there are any.
+
+    That is below panels that fill a page, as wide as they are, and beside panels that fill a column.
+
+    Args:
+        width: Of the panels, in inches.
+        height: Of the panels, in inches.
+        more: The height that the paper's numbers need, in inches; 0 for none.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(h_pad=0.03, w_pad=0.03, hspace=0.04, wspace=0.03)
+    if not more:
+        drawing = plt.figure(figsize=(width, height), layout=layout)
+        return drawing, drawing, None
+    if width > style.COLUMN:
+        drawing = plt.figure(figsize=(width, height + more), layout=layout)
+        grid = drawing.add_gridspec(2, 1, height_ratios=[height, more])
+        return drawing, drawing.add_subfigure(grid[0, 0]), drawing.add_subfigure(grid[1, 0])
+    drawing = plt.figure(figsize=(style.PAGE, max(height, more)), layout=layout)
+    # The rest of a column of tall panels stays empty: rows have the same height everywhere.
+    heights = [more, height - more] if height > more else [more]
+    grid = drawing.add_gridspec(
+        len(heights), 2, width_ratios=[width, style.PAGE - width], height_ratios=heights
+    )
+    return drawing, drawing.add_subfigure(grid[:, 0]), drawing.add_subfigure(grid[0, 1])
 
 
 def _panel(axes: Axes, panel: Mapping[str, Any], results: Results) -> None:
