@@ -258,7 +258,7 @@ class Bench:
     results: Path
     _recorded: record.Record = field(default_factory=lambda: record.read(PAPERS))
     _usual: dict[tuple[str, str], Found] = field(default_factory=dict)
-    _together: dict[str, Found | None] = field(default_factory=dict)
+    _together: Mapping[str, Found | None] = field(default_factory=dict)
 
     def usual(self, figure: Figure, claim: Claim) -> Found:
         """The value of a claim: the recorded one, or that of the runs as they are if it is not recorded.

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from helpers import ROOT, Incast
+from incast import catalogue
 from incast.ledger import find
-from ledger_mutants import PAPERS, control, mutants, mutated, scaled
+from ledger_mutants import (
+    MAIN,
+    MATTER,
+    OWN,
+    PAPERS,
+    SET,
+    Bench,
+    constants,
+    control,
+    mutants,
+    mutated,
+    own_preset,
+    scaled,
+)
+
+PAGE = ROOT / "docs" / "dev" / "mutants.md"
+
+CHEAP = {
+    "oscar.steepest_fall": "oscar/letter",
+    "theta-powertcp.gamma": "powertcp/letter",
+    "patched-timely.t_high": "sqcc/letter",
+    "sqcc.capacity": "sqcc/letter",
+    "lswift.trigger": "median/letter",
+    "mswift.history": "median/letter",
+    "mnscc.history": "median/letter",
+    "ccc.gamma": "ccc/fig7",
+}
+"""A constant that a cheap figure of its paper notices."""
 
 
 @pytest.mark.parametrize(
@@ -36,6 +67,14 @@ def test_a_constant_that_is_refused_when_larger_is_made_smaller() -> None:
     assert found[1:] == ("0.9", "0.675")
 
 
+def test_a_ratio_of_one_is_no_count() -> None:
+    (figure,) = find(PAPERS, ["powertcp/fig8"])
+    (spec,) = [spec for spec in figure.runs if spec.name == "ack/powertcp"]
+    found = mutated(spec, "powertcp", "target")
+    assert found is not None
+    assert found[1:] == ("1", "1.25")
+
+
 def test_a_run_of_another_algorithm_stays_as_it_is() -> None:
     (figure,) = find(PAPERS, ["oscar/fig9"])
     changed = {control(spec)[0]: mutated(spec, "oscar", "target") for spec in figure.runs}
@@ -43,8 +82,75 @@ def test_a_run_of_another_algorithm_stays_as_it_is() -> None:
     assert "hpcc" in changed
 
 
+def test_every_value_that_a_papers_preset_sets_has_a_class() -> None:
+    """And what is set for another preset, or for no constant, is an error."""
+    builds = {f"{algorithm}:{own_preset(algorithm)}" for algorithm in OWN}
+    assert set(SET) <= builds
+    classes = {each.name for each in catalogue.evidence()} | {"elsewhere"}
+    for algorithm in OWN:
+        found = constants(algorithm)
+        given = SET.get(f"{algorithm}:{own_preset(algorithm)}", {})
+        assert set(given) <= set(found), algorithm
+        assert set(found.values()) <= classes, algorithm
+        assert set(found.values()) & set(MAIN), algorithm
+
+
+def test_constants_without_effect_are_left_out() -> None:
+    """SQCC's thresholds are times in its paper's preset, so that shares of the base RTT mean nothing."""
+    assert "t_low" in constants("sqcc")
+    assert "queue_low" not in constants("sqcc")
+    assert "median_percentile" not in constants("lswift")
+    assert constants("sqcc")["min_factor"] == "ours"
+    assert constants("sqcc")["beta"] == "printed"
+
+
 def test_a_wrong_target_is_noticed(tmp_path: Path) -> None:
     (figure,) = find(PAPERS, ["oscar/fig9"])
     found = {each.parameter: each for each in mutants([figure], "oscar", tmp_path, ["target"])}
     assert (found["target"].before, found["target"].after) == ("1.5", "1.875")
     assert "oscar/fig9:oscar-queue" in found["target"].noticed
+
+
+@pytest.mark.parametrize("constant", CHEAP)
+def test_constants_that_only_one_claim_notices(constant: str, tmp_path: Path) -> None:
+    algorithm, _, name = constant.partition(".")
+    found = Bench(find(PAPERS, [CHEAP[constant]]), tmp_path).mutant(algorithm, name)
+    assert found is not None
+    assert found.noticed
+
+
+def test_a_run_with_a_value_of_its_figure_says_nothing_of_the_papers_value(tmp_path: Path) -> None:
+    """Every run of this one sets the rate at which a flow starts, its share of the link."""
+    (figure,) = find(PAPERS, ["sqcc/fig2"])
+    assert Bench([figure], tmp_path).mutant("sqcc", "start") is None
+
+
+def test_a_wrong_constant_fails_the_check(incast: Incast, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    shutil.copytree(PAPERS / "powertcp" / "letter", papers / "powertcp" / "letter")
+    words = ("reproduce", "powertcp/letter", "--papers", papers, "--no-picture")
+    assert incast.here(*words, "--record").returncode == 0
+    assert incast.here(*words, "--check").returncode == 0
+    claims = papers / "powertcp" / "letter" / "claims.toml"
+    right = 'name = "two"\ncc = "theta-powertcp:paper"\n'
+    assert right in claims.read_text()
+    claims.write_text(claims.read_text().replace(right, right + 'parameters = ["gamma=0.675"]\n'))
+    wrong = incast.here(*words, "--check")
+    assert wrong.returncode == 1
+    assert "worse than recorded: powertcp/letter gamma: reproduced -> not reproduced" in wrong.stderr
+
+
+def test_the_page_has_todays_constants() -> None:
+    """Each constant of a paper's algorithm with its class and value, and a main one is noticed."""
+    rows = re.findall(
+        r"^\| `([a-z-]+)` (\*\*)?(\w+)(?:\*\*)? \| (\w*) \| (\S+) \| \S+ \| (\d+) \| (\d+) ",
+        PAGE.read_text(),
+        re.M,
+    )
+    of_papers = {(algorithm, name): evidence for algorithm, _, name, evidence, *_ in rows if algorithm in OWN}
+    known = {(algorithm, name): each for algorithm in OWN for name, each in constants(algorithm).items()}
+    assert of_papers == {key: known[key] for key in of_papers}
+    assert {key for key, each in known.items() if each in MAIN} <= set(of_papers)
+    for algorithm, bold, name, _, _, _, noticed in rows:
+        assert not bold or int(noticed) > 0, (algorithm, name)
+    assert {algorithm for algorithm, *_ in rows} >= {*OWN, *MATTER} - {"constant", "oracle"}
