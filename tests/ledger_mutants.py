@@ -43,7 +43,7 @@ from incast import ScenarioError, catalogue
 from incast.ledger import Claim, Figure, LedgerError, find, judge, record, run_figure, setup
 from incast.ledger.builds import default
 from incast.ledger.figure import RunSpec
-from incast.ledger.found import Found
+from incast.ledger.found import RECORDED, Found
 from incast.ledger.kinds import Kind, kind_of
 from incast.runs.runner import Threads
 
@@ -135,6 +135,7 @@ class Mutant:
         before: Its value in the first run that has it.
         after: The value in its place.
         looked: The claims that look at a run with it.
+        moved: Those whose value it changes in any of the digits that are recorded.
         noticed: Those whose value it moves out of the recorded interval.
     """
 
@@ -144,6 +145,7 @@ class Mutant:
     before: str
     after: str
     looked: tuple[str, ...]
+    moved: tuple[str, ...]
     noticed: tuple[str, ...]
 
     @property
@@ -170,8 +172,9 @@ def constants(algorithm: str) -> Mapping[str, str]:
     values = {each.name: each.value for each in own.parameters}
     found = {}
     for each, usual in zip(own.parameters, standard.parameters, strict=True):
-        instead = re.search(r"(?:if|where) (\w+) is 0", each.meaning)
-        if scaled(each.value, 1 + CHANGE) is None or (instead and not is_zero(values[instead[1]])):
+        instead = re.search(r"(?:if|where) (\w+) is 0|, without (\w+)$", each.meaning)
+        other = values.get(instead[1] or instead[2], "0") if instead else "0"
+        if scaled(each.value, 1 + CHANGE) is None or not is_zero(other):
             continue
         if each.name.startswith("median_") and is_zero(values.get("median", "1")):
             continue
@@ -257,11 +260,11 @@ class Bench:
     figures: Sequence[Figure]
     results: Path
     _recorded: record.Record = field(default_factory=lambda: record.read(PAPERS))
-    _usual: dict[tuple[str, str], Found] = field(default_factory=dict)
+    _usual: dict[tuple[str, str], tuple[Found, Found]] = field(default_factory=dict)
     _together: Mapping[str, Found | None] = field(default_factory=dict)
 
-    def usual(self, figure: Figure, claim: Claim) -> Found:
-        """The value of a claim: the recorded one, or that of the runs as they are if it is not recorded.
+    def usual(self, figure: Figure, claim: Claim) -> tuple[Found, Found]:
+        """The value of a claim in the runs as they are, and the recorded one, or the same if it is not recorded.
 
         A record with which the runs as they are do not agree does not count: any mutant would leave it.
         """
@@ -276,7 +279,7 @@ class Bench:
                     f"{figure.id}:{claim.id}: {now.shown(claim.unit)} now, not the recorded value", flush=True
                 )
                 before = now
-            self._usual[key] = before
+            self._usual[key] = now, before
         return self._usual[key]
 
     def values(
@@ -311,7 +314,7 @@ class Bench:
 
         A run in which its figure sets a constant of a paper's algorithm says nothing of the paper's value.
         """
-        looked, noticed, before, after = [], [], "", ""
+        looked, moved, noticed, before, after = [], [], [], "", ""
         for figure in self.figures:
             changed = {
                 spec.name: mutated(spec, algorithm, parameter)
@@ -336,12 +339,19 @@ class Bench:
                     print(f"{algorithm}.{parameter}: {name}: {found}", flush=True)
                     continue
                 looked.append(name)
-                if not (isnan(found.value.value) or found.agrees(self.usual(figure, claim), claim.unit)):
+                now, known = self.usual(figure, claim)
+                if isnan(found.value.value):
+                    continue
+                if found.value.shown(claim.unit, RECORDED) != now.value.shown(claim.unit, RECORDED):
+                    moved.append(name)
+                if not found.agrees(known, claim.unit):
                     noticed.append(name)
             self._together = {}
         if not looked:
             return None
-        return Mutant(algorithm, parameter, evidence, before, after, tuple(looked), tuple(noticed))
+        return Mutant(
+            algorithm, parameter, evidence, before, after, tuple(looked), tuple(moved), tuple(noticed)
+        )
 
     def _value(
         self, figure: Figure, claim: Claim, claims: Sequence[Claim], wrong: Mapping[str, RunSpec]
@@ -379,18 +389,15 @@ def mutants(
 
 
 HEAD = """\
-| Constant | Class | Value | Instead | Claims that look | Claims that notice |
-| --- | --- | --- | --- | ---: | ---: |"""
+| Constant | Class | Value | Instead | Claims that look | with another value | that notice |
+| --- | --- | --- | --- | ---: | ---: | ---: |"""
 
 
 def row(each: Mutant) -> str:
     """A mutant as a row of the table; main constants are in bold."""
     name = f"**{each.parameter}**" if each.main else each.parameter
-    looked, noticed = len(each.looked), len(each.noticed)
-    return (
-        f"| `{each.algorithm}` {name} | {each.evidence} | {each.before} | {each.after} | {looked} | "
-        f"{noticed} ({noticed / looked:.0%}) |"
-    )
+    counts = " | ".join(str(len(claims)) for claims in (each.looked, each.moved, each.noticed))
+    return f"| `{each.algorithm}` {name} | {each.evidence} | {each.before} | {each.after} | {counts} |"
 
 
 def main() -> None:
