@@ -264,7 +264,7 @@ class Bench:
     _together: Mapping[str, Found | None] = field(default_factory=dict)
 
     def usual(self, figure: Figure, claim: Claim) -> tuple[Found, Found]:
-        """The value of a claim in the runs as they are, and the recorded one, or the same if it is not recorded.
+        """The value of a claim in the runs as they are, and the recorded one, or twice the first.
 
         A record with which the runs as they are do not agree does not count: any mutant would leave it.
         """
