@@ -60,8 +60,9 @@ models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator
 	PYTHONPATH=tests $(BIN)/python -m models.agreement all 0 1000
 
 .PHONY: ledger-mutants
-ledger-mutants: $(VENV)/.built ## which claims notice a constant that is changed by a quarter, for each algorithm of the papers (hours)
+ledger-mutants: $(VENV)/.built ## which claims notice a constant that is changed by a quarter, for each algorithm (half an hour)
 	PYTHONPATH=tests $(BIN)/python -m ledger_mutants
+	PYTHONPATH=tests $(BIN)/python -m ledger_mutants --others
 
 .PHONY: audit
 audit: $(VENV)/.testable ## a hundred random scenarios of each kind, audited packet by packet (a quarter of an hour)

@@ -93,7 +93,7 @@ SET = {
 }
 """The class of each value that a paper's preset sets itself, or that only another paper prints.
 
-The catalogue's class is that of the default, and it does not say which paper prints a value. The text of the
+The catalogue has the class of the default, and does not say which paper prints a value. The text of the
 source beside it does, and decides here: `printed` where it cites the algorithm's paper for this value,
 `derived` where it says how the value follows from the paper, `elsewhere` where it cites only another paper,
 and `ours` where it says that the paper does not print it.
@@ -376,7 +376,7 @@ def mutants(
 ) -> Iterator[Mutant]:
     """Runs figures once for each constant of an algorithm, or for some.
 
-    A paper's algorithm has those of :func:`constants`, another one all that a quarter can change.
+    For an algorithm of a paper these are its :func:`constants`, for others all that a quarter can change.
     """
     known = catalogue.algorithm(algorithm)
     assert known is not None, algorithm
