@@ -60,6 +60,20 @@ def test_only_what_nothing_of_today_looks_at_is_left_out(papers: Path) -> None:
     assert names(papers, line.replace("CALL", "curve")) == (["now"], ["before"])
 
 
+def test_seeds_that_no_verdict_of_today_has_are_left_out(papers: Path) -> None:
+    """Three seeds, of which two are judged: a rule with all three, or with no number, was of all."""
+    file = papers / "some" / "fig1" / "claims.toml"
+    file.write_text(
+        CLAIMS.replace('scenario = "web.toml"', 'scenario = "web.toml"\nseeds = 3') + "seeds = 2\n"
+    )
+    rule = '[[fig1.flows]]\nwhy = "Seeds."\nreproduced = "at least 1"\neffect = "none"\n'
+    history = papers / "some" / "history.toml"
+    history.write_text("".join(rule + more for more in ("", "seeds = 3\n", "seeds = 2\n")))
+    figure = find(papers, ["some"])[0].of_today()
+    assert [spec.seeds for spec in figure.runs] == [(1, 2), (1, 2)]
+    assert [figure.is_left_out(each) for each in figure.claims[0].earlier] == [True, True, False]
+
+
 def test_a_run_that_no_rule_names_is_made(papers: Path) -> None:
     """It may be there for readers who run the figure."""
     (papers / "some" / "history.toml").unlink()

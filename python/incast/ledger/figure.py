@@ -173,6 +173,7 @@ class Figure:
         across: Number of panels side by side in the picture.
         quick: Whether it belongs to the quick set.
         left_out: Runs that are not made, since only earlier rules look at them.
+        left_seeds: The number of seeds of each run that are not made for the same reason.
     """
 
     id: str
@@ -189,6 +190,7 @@ class Figure:
     across: int = 2
     quick: bool = False
     left_out: tuple[RunSpec, ...] = ()
+    left_seeds: int = 0
 
     @property
     def testbed(self) -> bool:
@@ -217,7 +219,10 @@ class Figure:
         return [spec for spec in self.runs if any(_names(text, spec.name) for text in texts)]
 
     def of_today(self) -> Figure:
-        """This figure without the runs at which only earlier rules look; it lists them as left out."""
+        """This figure without the runs, and the seeds, at which only earlier rules look.
+
+        It lists them as left out.
+        """
         listed = [claim for claim in self.claims if claim.runs]
         needed = {spec.name for claim in listed for spec in self.behind(claim)}
         measures = [claim.measure for claim in self.claims if not claim.runs]
@@ -229,17 +234,21 @@ class Figure:
                 return self
         earlier = [rule.measure for claim in self.claims for rule in claim.earlier]
         only = {spec.name for measure in earlier for spec in self._named(measure)} - needed
-        if not only:
-            return self
+        seeds = max([claim.seeds or self.replicas for claim in self.claims], default=self.replicas)
         return replace(
             self,
-            runs=tuple(spec for spec in self.runs if spec.name not in only),
+            runs=tuple(
+                replace(spec, seeds=spec.seeds[:seeds]) for spec in self.runs if spec.name not in only
+            ),
             left_out=tuple(spec for spec in self.runs if spec.name in only),
+            left_seeds=self.replicas - min(seeds, self.replicas),
         )
 
-    def is_left_out(self, measure: Mapping[str, Any]) -> bool:
-        """Whether a measure looks at runs that are left out."""
-        texts = list(_texts(measure))
+    def is_left_out(self, rule: Earlier) -> bool:
+        """Whether an earlier rule looks at runs, or at seeds, that are left out."""
+        if self.left_seeds and not 0 < rule.seeds <= self.replicas:
+            return True
+        texts = list(_texts(rule.measure))
         return any(_names(text, spec.name) for text in texts for spec in self.left_out)
 
     def is_given_runs(self, measure: Mapping[str, Any]) -> bool:

@@ -93,7 +93,7 @@ def _judge(figure: Figure, claim: Claim, results: Results, recorded: Sequence[Fo
         results.allowed = None
     earlier = []
     for i, rule in enumerate(claim.earlier):
-        if not figure.is_left_out(rule.measure):
+        if not figure.is_left_out(rule):
             earlier.append(_checked(rule.measure, results, f"{where}: earlier", rule.unit, rule.seeds))
         elif i < len(recorded):
             earlier.append(recorded[i])
@@ -105,7 +105,8 @@ def _judge(figure: Figure, claim: Claim, results: Results, recorded: Sequence[Fo
     evidence = []
     if verdict_of(claim, ours) is not Verdict.REPRODUCED:
         evidence = [
-            _checked(item.measure, results, f"{where}: evidence", item.unit) for item in claim.evidence
+            _checked(item.measure, results, f"{where}: evidence", item.unit, claim.seeds)
+            for item in claim.evidence
         ]
     return conclude(claim, ours, earlier, evidence)
 
