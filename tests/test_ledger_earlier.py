@@ -111,3 +111,25 @@ def test_the_rule_that_was_recorded_last_is_the_newest_earlier_one(papers: Path,
     after = record.read(papers)["some/fig1"].claims["flows"]
     assert after.earlier == (before.ours,)
     assert after.ours != before.ours
+
+
+def test_a_rule_with_other_bands_needs_no_run(papers: Path, incast: Incast) -> None:
+    words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
+    history = papers / "some" / "history.toml"
+    history.unlink()
+    assert incast(*words).returncode == 0
+    before = record.read(papers)["some/fig1"].claims["flows"]
+    file = papers / "some" / "fig1" / "claims.toml"
+    file.write_text(CLAIMS.replace("at least 1", "at least 1000"))
+    history.write_text('[[fig1.flows]]\nwhy = "Stricter."\nreproduced = "at least 1"\neffect = "none"\n')
+    done = incast(*words, "--recorded")
+    assert done.returncode == 0, done.stderr
+    after = record.read(papers)["some/fig1"].claims["flows"]
+    assert (after.ours, after.earlier) == (before.ours, (before.ours,))
+    assert (before.verdict.value, after.verdict.value) == ("reproduced", "not reproduced")
+    # With another measure there is no value for the rule of today.
+    file.write_text(CLAIMS.replace('run = "now"', 'run = "before"'))
+    history.write_text(HISTORY.replace('"before"', '"now"'))
+    done = incast(*words, "--recorded")
+    assert done.returncode == 2
+    assert "verdicts.json does not have its values" in done.stderr

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from incast.ledger.figure import Figure
+from incast.ledger.figure import Claim, Figure
 from incast.ledger.found import RECORDED, Found
 from incast.ledger.judge import Judgement, Verdict, conclude
 from incast.ledger.reader import LedgerError
@@ -171,6 +171,8 @@ def page_of(figure: Figure, recorded: Recorded) -> Page:
     for claim in figure.claims:
         entry = recorded.claims.get(claim.id)
         where = f"{figure.id}: claim {claim.id!r}"
+        if entry is not None:
+            entry = replace(entry, earlier=entry.earlier + _only_other_bands(claim, entry))
         if entry is None or len(entry.earlier) != len(claim.earlier):
             raise LedgerError(
                 f"{where}: {FILE} does not have its values\n"
@@ -189,6 +191,15 @@ def page_of(figure: Figure, recorded: Recorded) -> Page:
         except ValueError as error:
             raise LedgerError(f"{where}: {FILE}: {error}") from None
     return Page(figure, judgements, recorded.wall_s, recorded.hops, None, None, recorded.made)
+
+
+def _only_other_bands(claim: Claim, entry: Entry) -> tuple[str, ...]:
+    """The values of rules that were replaced since, where only bands changed: the recorded one."""
+    since = claim.earlier[len(entry.earlier) :]
+    rule = (claim.measure, claim.unit, claim.seeds)
+    if any((each.measure, each.unit, each.seeds or claim.seeds) != rule for each in since):
+        return ()
+    return (entry.ours,) * len(since)
 
 
 def earlier_values(figure: Figure, record: Record) -> dict[str, list[Found]]:
