@@ -86,10 +86,14 @@ def switches(results: Results, run: str) -> float:
     return float(len(ccc.visits(path.regions[path.stay()])) - 1)
 
 
-def distance(results: Results, run: str) -> float:
-    """The median of |delta| in the first stay in the A regions: the distance from the curve, in q_v."""
+def distance(results: Results, run: str, late: bool = False) -> float:
+    """The median of |delta| in the first stay in the A regions: the distance from the curve, in q_v.
+
+    With ``late`` only in the second half of that stay.
+    """
     path = Path(results, run)
-    return float(np.median(np.abs(path.delta[path.stay()])))
+    inside = np.abs(path.delta[path.stay()])
+    return float(np.median(inside[len(inside) // 2 if late else 0 :]))
 
 
 def distance_in_theory() -> float:
