@@ -96,16 +96,6 @@ def distance(results: Results, run: str, late: bool = False) -> float:
     return float(np.median(inside[len(inside) // 2 if late else 0 :]))
 
 
-def distance_in_theory() -> float:
-    """The same in the fluid model."""
-    found = ccc.trajectory(2, "300us")
-    inside = [name.startswith("A") for name in found.regions]
-    first = inside.index(True)
-    last = first + [*inside[first:], False].index(False)
-    states = zip(found.q[first:last].tolist(), found.q_v[first:last].tolist(), strict=True)
-    return float(np.median([abs(ccc.criterion(q, q_v)) for q, q_v in states]))
-
-
 def farther(results: Results, run: str) -> float:
     """The median of |delta| before that stay over that in it."""
     path = Path(results, run)
