@@ -129,7 +129,8 @@ def test_a_rule_with_other_bands_needs_no_run(papers: Path, incast: Incast) -> N
     assert (before.verdict.value, after.verdict.value) == ("reproduced", "not reproduced")
     # With another measure there is no value for the rule of today.
     file.write_text(CLAIMS.replace('run = "now"', 'run = "before"'))
-    history.write_text(HISTORY.replace('"before"', '"now"'))
+    first = HISTORY.replace('"before"', '"now"')
+    history.write_text(first + first.replace("at least 1", "at least 1000"))
     done = incast(*words, "--recorded")
     assert done.returncode == 2
     assert "verdicts.json does not have its values" in done.stderr
