@@ -96,7 +96,7 @@ def test_what_an_earlier_rule_gave_once_stays(papers: Path, incast: Incast) -> N
 
 
 def test_the_rule_that_was_recorded_last_is_the_newest_earlier_one(papers: Path, incast: Incast) -> None:
-    """A claim moves to another run: its value so far becomes that of the rule that is replaced."""
+    """A claim moves to another run: its value so far goes to the rule that is replaced."""
     words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
     history = papers / "some" / "history.toml"
     history.unlink()

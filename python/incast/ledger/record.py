@@ -19,7 +19,7 @@ FILE = "verdicts.json"
 """The file with the recorded verdicts and values, in the folder of the papers."""
 
 FULL = "full.json"
-"""The file with those of the runs at the paper's own length, in the same folder."""
+"""The file with the values of runs at the paper's own length, in the same folder."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ SCALES = {
     "improvement": IMPROVEMENT,
     "share": SHARE,
 }
-"""The scales by their names; a share is that of the comparisons that one side wins."""
+"""The scales by their names; a share is of comparisons that one side wins."""
 
 _MEASURES = {
     "difference": DIFFERENCE,

@@ -207,7 +207,7 @@ def _counts(ledger: Ledger) -> Iterable[str]:
 
 
 def _at_full_length(ledger: Ledger) -> Iterable[str]:
-    """What the runs at the paper's own length say: how many verdicts stay."""
+    """Yields what runs at the paper's own length say: how many verdicts stay."""
     pairs = [
         (of_full.verdict, ledger.recorded[figure.id].claims[claim].verdict)
         for figure in ledger.figures
