@@ -102,7 +102,7 @@ class Part:
 
 
 def parts(judgements: Sequence[Judgement]) -> list[Part]:
-    """Returns the rows of some claims: first the claims of an effect, then the others; empty without numbers."""
+    """Returns the rows of some claims: those of an effect first, then the others; empty without numbers."""
     shown = [each for each in judgements if each.claim.value is not None and not each.claim.text_only]
     effects = [_effect(each, place) for each in shown if (place := beside.share(each)) is not None]
     none = [_none(each, place) for each in shown if (place := beside.deviation(each)) is not None]
