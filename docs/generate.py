@@ -88,12 +88,13 @@ def learned(root: Path) -> str:
         return f"[{SYMBOLS[verdict]} {figure}]({found['page']}#{claim})"
 
     link = r"\[\S (?P<figure>[a-z]+/[\w-]+)\]\((?P<page>reproduction/[\w-]+\.md)#(?P<claim>[\w.-]+)\)"
-    text = re.sub(link, symbol, (root / "docs/learned.md").read_text())
+    text = (root / "docs/learned.md").read_text()
+    # The lists come first: as they stand, they may have claims that are judged no more.
     for part, make in (("headlines", headlines), ("not reproduced", not_reproduced)):
         before, begin, rest = text.partition(f"<!-- made: {part} -->")
         _, end, after = rest.partition("<!-- end -->")
         text = f"{before}{begin}{make(root, recorded)}{end}{after}"
-    return text
+    return re.sub(link, symbol, text)
 
 
 def headlines(root: Path, recorded: record.Record) -> str:
