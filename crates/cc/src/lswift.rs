@@ -73,7 +73,7 @@ presets! {
             Self { trigger: 2, ..Self::paper() }
         }
 
-        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur), as judged in Figures 4 to 14",
+        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur); Figures 4 to 14 were judged by it before",
         pub(crate) fn delay_only() -> Self {
             Self { trigger: 1000, ..Self::paper() }
         }

@@ -70,7 +70,7 @@ presets! {
             Self { percentile: 90, ..Self::paper() }
         }
 
-        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur), as judged in Figures 4 to 14",
+        "delay-only": "the same as paper without the rule of five: holes never shrink the window (five neighbours that are all lost do not occur); Figures 4 to 14 were judged by it before",
         fn delay_only() -> Self {
             Self { lswift: LSwiftParams::delay_only(), ..Self::paper() }
         }
