@@ -334,7 +334,7 @@ class Model:
         return np.asarray(np.transpose(columns), dtype=np.float64)
 
     def eigenvalues(self) -> npt.NDArray[np.complex128]:
-        """Those of :meth:`jacobian` in 1/s, the one with the largest real part first.
+        """The eigenvalues of :meth:`jacobian` in 1/s, the one with the largest real part first.
 
         The equilibrium is asymptotically stable when all real parts are negative (Theorem 1).
 
