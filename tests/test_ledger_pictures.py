@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -46,18 +45,6 @@ def test_of_many_colours_the_frequent_and_the_distant_ones_stay() -> None:
     assert len(np.unique(now, axis=0)) == palette.COLOURS
     assert [tuple(pixel) for pixel in now[:2]] == flat
     assert np.abs(now[2000:] - np.array(greys)).max() <= 255 // 14
-
-
-@pytest.mark.parametrize("width", [1, 4, 5])
-def test_a_written_picture_is_the_same_with_four_bits_a_pixel(width: int) -> None:
-    pixels = np.random.default_rng(1).integers(0, 256, (3, width, 3), dtype=np.uint8)
-    made = palette.reduced(Image.fromarray(pixels))
-    written = palette.png(made)
-    with Image.open(BytesIO(written)) as read:
-        assert (read.mode, read.size) == ("P", (width, 3))
-        assert read.convert("RGB").tobytes() == made.convert("RGB").tobytes()
-    # The byte after the size in the head.
-    assert written[24] == 4
 
 
 def test_the_picture_of_a_figure_has_the_papers_numbers(papers: Path) -> None:

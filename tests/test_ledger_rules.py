@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blocks import block, claim, joined
+from blocks import block, joined
 from helpers import ROOT
 from incast.ledger import LedgerError, Verdict, find, lock, record
 from incast.ledger.figure import Claim
@@ -151,7 +151,15 @@ def claimed(folder: Path, **keys: object) -> Claim:
     figure.mkdir(parents=True)
     (figure / "analysis.py").write_text("def gain():\n    return 1.5\n")
     head = block("[figure]", title="Gain", place="Nowhere", setup="Set-up.", shows="A line.")
-    (figure / "claims.toml").write_text(joined(head, claim("gain", "A gain", unit="x", **keys)))
+    words = {
+        "id": "gain",
+        "says": "A gain",
+        "place": "here",
+        "paper": "it",
+        "rule": "As it says.",
+        "unit": "x",
+    }
+    (figure / "claims.toml").write_text(joined(head, block("[[claim]]", **words, **keys)))
     return find(folder, ["some/gain"])[0].claims[0]
 
 
