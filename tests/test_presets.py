@@ -115,16 +115,16 @@ def test_every_preset_that_is_a_letter_or_public_code_exists() -> None:
 
 
 def test_builds_of_a_figure_are_those_of_its_file() -> None:
-    """oscar/fig20, by hand: all claims measure `oscar:paper` with `wide_batch=3`; evidence has the letter."""
+    """oscar/fig20, by hand: all claims measure `oscar:paper`; evidence has `wide_batch=3` too."""
     name = "oscar/fig20"
     judged = builds.judged(figure.read(ROOT / "papers" / name, name))
     assert {(build.algorithm, build.preset) for build in judged.claims} == {("oscar", "paper")}
     changed = {build.changed for build in judged.claims}
     wide = ("wide_batch", "3.0")
     steps = ("0.01", "0.02", "0.03", "0.04", "0.05")
-    assert changed == {(wide,), *((("u_ai", step), wide) for step in steps)}
-    assert [build.changed for build in judged.beside] == [()]
-    assert builds.told(judged.claims)[0] == "`oscar:paper` with `wide_batch` 3.0"
+    assert changed == {(), *((("u_ai", step),) for step in steps)}
+    assert wide in {change for build in judged.beside for change in build.changed}
+    assert builds.told(judged.claims)[0] == "`oscar:paper`"
     assert "5 values" in builds.told(judged.claims)[1]
 
 

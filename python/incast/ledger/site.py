@@ -228,7 +228,8 @@ def _at_full_length(ledger: Ledger) -> Iterable[str]:
         "shorter here than in the paper, were also measured once at the paper's own length, with one seed "
         f"(`incast reproduce all --full --record`; {told_hops(hops)}, {wall_s:,.0f} s): "
         f"{kinds['same']} have the same verdict, {kinds['better']} a better one, {kinds['worse']} a worse "
-        "one. The pages of the figures have both values; the verdicts above are those of the shorter runs."
+        "one. One seed has no interval, so that none of these is undecided for the spread of seeds. "
+        "The pages of the figures have both values; the verdicts above are those of the shorter runs."
     )
 
 
