@@ -254,7 +254,9 @@ def judged_by_algorithm() -> str:
         for one in judged():
             found = {build for build in one.claims if build.algorithm == algorithm.name}
             figures += bool(found)
-            counts.update({f"`{b.preset}`{' with set parameters' if b.changed else ''}" for b in found})
+            kinds = {f"`{b.preset}`{' with set parameters' if b.changed else ''}" for b in found}
+            # Of the same count, those that come first are shown first: the order must not be that of a set.
+            counts.update(sorted(kinds))
         if figures:
             default = f"`{builds.default(algorithm.name)}`"
             others = ", ".join(f"{name} {count}" for name, count in counts.most_common() if name != default)
