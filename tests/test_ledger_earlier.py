@@ -9,7 +9,7 @@ import pytest
 from blocks import block, claim, joined
 from helpers import Incast
 from incast.ledger import find, record
-from test_ledger_full import ANALYSIS, SCENARIO, counted
+from test_ledger_full import counted, written
 
 OTHER = ["traffic.web.load=0.2"]
 
@@ -31,13 +31,9 @@ effect = "none"
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers" / "some" / "fig1"
-    folder.mkdir(parents=True)
-    (folder / "claims.toml").write_text(CLAIMS)
-    (folder / "analysis.py").write_text(ANALYSIS)
-    (folder / "web.toml").write_text(SCENARIO)
-    (folder.parent / "history.toml").write_text(HISTORY)
-    return tmp_path / "papers"
+    folder = written(tmp_path, CLAIMS)
+    (folder / "some" / "history.toml").write_text(HISTORY)
+    return folder
 
 
 def names(papers: Path, more: str = "") -> tuple[list[str], list[str]]:

@@ -71,14 +71,19 @@ def flows(results, run):
 '''
 
 
+def written(folder: Path, claims: str) -> Path:
+    """Writes a paper `some` with the figure `fig1`, and returns the folder of papers."""
+    figure = folder / "papers" / "some" / "fig1"
+    figure.mkdir(parents=True)
+    (figure / "claims.toml").write_text(claims)
+    (figure / "analysis.py").write_text(ANALYSIS)
+    (figure / "web.toml").write_text(SCENARIO)
+    return folder / "papers"
+
+
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers" / "some" / "fig1"
-    folder.mkdir(parents=True)
-    (folder / "claims.toml").write_text(CLAIMS)
-    (folder / "analysis.py").write_text(ANALYSIS)
-    (folder / "web.toml").write_text(SCENARIO)
-    return tmp_path / "papers"
+    return written(tmp_path, CLAIMS)
 
 
 def test_only_claims_whose_runs_are_all_longer_are_measured_at_full_length(papers: Path) -> None:
@@ -125,7 +130,7 @@ def test_a_full_pass_judges_nothing_anew(papers: Path, incast: Incast, other: st
     words = [other, "docs/page.md"] if other == "--write" else [other]
     done = incast("reproduce", "all", "--papers", papers, "--full", *words)
     assert done.returncode == 2
-    assert f"--full judges nothing anew: leave out {other}" in done.stderr
+    assert f"--full cannot be combined with {other}" in done.stderr
 
 
 def test_a_figure_without_longer_runs_has_no_full_pass(papers: Path, incast: Incast) -> None:
@@ -184,3 +189,11 @@ def test_the_record_has_the_same_form(papers: Path, incast: Incast) -> None:
     )
     table = json.loads((papers / record.FULL).read_text())
     assert set(table["some/fig1"]) == {"made", "wall_s", "hops", "claims"}
+
+
+def test_the_rule_before_one_with_fewer_seeds_names_its_own(papers: Path) -> None:
+    """The lock would take the number of the claim for it, and the judge all seeds."""
+    history = papers / "some" / "history.toml"
+    history.write_text('[[fig1.few]]\nwhy = "Seeds."\nreproduced = "at least 1"\neffect = "none"\n')
+    with pytest.raises(LedgerError, match=r"its last rule in history\.toml must name its seeds"):
+        find(papers, ["some"])

@@ -249,7 +249,7 @@ def _fig5(reading: dict[str, Any]) -> str:
 
 
 def _fig9(reading: dict[str, Any]) -> str:
-    """When four flows are fair, as in `ccc-fair-4` of ccc/fig9."""
+    """The time from which four flows are fair, as in `ccc-fair-4` of ccc/fig9."""
 
     def after(interval: int) -> float:
         changes = {"traffic.flow.interval": f"{interval}us", "run.until": "20100us"}

@@ -49,7 +49,7 @@ def steps(results: Results) -> tuple[Floats, Floats]:
 
 
 def line_20() -> tuple[Floats, Floats]:
-    """The same of line 20 with γ = 0.9, without β."""
+    """The curve of line 20 with γ = 0.9, without β: the window ratio over 1/Γ."""
     inverse = np.linspace(0.4, 1.0, 50)
     return inverse, 0.9 * inverse + 0.1
 

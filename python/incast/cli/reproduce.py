@@ -107,7 +107,7 @@ def act(options: argparse.Namespace) -> int:
             other = next((name for name in refused if getattr(options, name)), None)
             if other:
                 raise ledger.LedgerError(
-                    f"--full judges nothing anew: leave out --{other}\n"
+                    f"--full cannot be combined with --{other}: its values are recorded apart\n"
                     "    help: a page shows what --full recorded when --write makes it the next time"
                 )
         figures = ledger.find(papers, options.what)

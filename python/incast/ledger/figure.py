@@ -546,6 +546,9 @@ def _claim(table: object, index: int, file: Path, history: Reader) -> Claim:
         runs=reader.texts("runs"),
     )
     reader.finish()
+    if claim.seeds and claim.earlier and not claim.earlier[-1].seeds:
+        # Without a number it would be measured with all seeds, and locked with those of the claim.
+        raise reader.fail(f"has seeds = {claim.seeds}: its last rule in {HISTORY} must name its seeds, too")
     if claim.evidence and not claim.reason:
         raise reader.fail("has evidence but no reason")
     wrong = faults(claim.bands, unit)
