@@ -49,6 +49,6 @@ def taken(results: Results) -> tuple[Floats, Floats]:
 
 
 def line_8() -> tuple[Floats, Floats]:
-    """The curve of line 8, the share in percent over the RTT in us: β (RTT − T_high)/RTT with T_high = 500 us."""
+    """The curve of line 8, percent over RTT in us: β (RTT − T_high)/RTT with T_high = 500 us."""
     rtt = np.linspace(500.0, 2500.0, 100)
     return rtt, 100 * BETA * (1 - 500.0 / rtt)
