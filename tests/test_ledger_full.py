@@ -197,3 +197,24 @@ def test_the_rule_before_one_with_fewer_seeds_names_its_own(papers: Path) -> Non
     history.write_text('[[fig1.few]]\nwhy = "Seeds."\nreproduced = "at least 1"\neffect = "none"\n')
     with pytest.raises(LedgerError, match=r"its last rule in history\.toml must name its seeds"):
         find(papers, ["some"])
+
+
+def test_what_is_judged_is_recorded_though_the_overview_cannot_be_written(
+    papers: Path, incast: Incast
+) -> None:
+    """The overview needs a value for every rule of today, also of figures that are not run now."""
+    words = ("reproduce", "--papers", papers, "--no-picture", "--record")
+    assert incast(*words, "all").returncode == 0
+    other = papers / "some" / "fig2"
+    other.mkdir()
+    for name in ("analysis.py", "web.toml", "claims.toml"):
+        (other / name).write_text((papers / "some" / "fig1" / name).read_text())
+    claims = papers / "some" / "fig1" / "claims.toml"
+    claims.write_text(
+        claims.read_text()
+        + claim("new", "New", measure=counted("short"), reproduced="at least 1", effect="none")
+    )
+    done = incast(*words, "some/fig2", "--write", "docs/page.md")
+    assert done.returncode == 2
+    assert "claim 'new': verdicts.json does not have its values" in done.stderr
+    assert "some/fig2" in record.read(papers)

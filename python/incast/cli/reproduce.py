@@ -221,12 +221,6 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         print(f"not run here: {', '.join(not_here)}; what is recorded of them stays")
     order = ledger.ids(papers)
     pages.sort(key=lambda page: order.index(page.figure.id))
-    if options.write:
-        words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
-        words.append("--recorded" if options.recorded else "")
-        command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
-        _write(papers, pages, recorded, options.write, command)
-        print(f"written to {options.write}")
     wrong_now = [change for change in record.changes(recorded, pages) if change.is_worse or change.moved]
     if options.record:
         name = record.FULL if options.full else record.FILE
@@ -234,6 +228,12 @@ def _reproduce(figures: list[ledger.Figure], papers: Path, options: argparse.Nam
         if not options.full:
             lock.write(papers, pages, order)
         print(f"recorded in {papers / name}")
+    if options.write:
+        words = ["incast reproduce", *options.what, "--quick" if options.quick else ""]
+        words.append("--recorded" if options.recorded else "")
+        command = " ".join([*filter(None, words), "--write", options.write.as_posix()])
+        _write(papers, pages, recorded, options.write, command)
+        print(f"written to {options.write}")
     if options.check:
         for change in wrong_now:
             what = "worse than recorded" if change.is_worse else "outside of the recorded interval"
