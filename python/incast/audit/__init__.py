@@ -11,20 +11,13 @@ from incast.audit.links import check_links, check_pauses_of_hosts, check_totals
 from incast.audit.report import Finding, Report
 from incast.audit.routes import Routes
 from incast.audit.switches import Replay
-from incast.audit.trimming import Trimming, begun
+from incast.audit.trimming import Trimming
 
 __all__ = ["Columns", "Evidence", "Finding", "Report", "audit"]
 
 
 def audit(evidence: Evidence) -> Report:
-    """Checks a result.
-
-    Args:
-        evidence: What it says.
-
-    Returns:
-        What was checked, what could not be, and what is wrong.
-    """
+    """Checks a result, and reports what was checked, what could not be, and what is wrong."""
     report = Report()
     check_slowdowns(evidence, report)
     incomplete = _incomplete(evidence)
@@ -43,12 +36,9 @@ def audit(evidence: Evidence) -> Report:
     if reason is None:
         check_pauses_of_hosts(evidence, report)
         routes = Routes(evidence)
-        sent = begun(evidence) if "trimming" in evidence.settings["switch"] else None
+        replay = Trimming if "trimming" in evidence.settings["switch"] else Replay
         for node in sorted(evidence.nodes.keys() - evidence.hosts):
-            if sent is None:
-                Replay(evidence, report, node, routes).run()
-            else:
-                Trimming(evidence, report, node, routes, sent).run()
+            replay(evidence, report, node, routes).run()
     else:
         report.skip(f"switches: {reason}")
     check_flows(evidence, report)
@@ -78,7 +68,7 @@ def _of_links(evidence: Evidence) -> str | None:
         return "nodes have clocks of their own (run.clock)"
     if evidence.settings["topology"]["kind"] == "rotor":
         return "circuits come and go"
-    if evidence.section("impairments"):
+    if evidence.settings.get("impairments"):
         return "links or hosts are impaired"
     return None
 
@@ -90,7 +80,7 @@ def _of_switches(evidence: Evidence) -> str | None:
         return "with trimming, the ways of packets must follow from their hashes"
     if "bfc" in switch:
         return "the audit does not know backpressure flow control (switch.bfc)"
-    if "watchdog" in (switch.get("pfc") or {}):
+    if "watchdog" in switch.get("pfc", {}):
         return "the audit does not know the watchdog of PFC"
     if switch.get("scheduler") == "drr" and "pfc" in switch:
         return "the audit does not know deficit round robin with pauses"

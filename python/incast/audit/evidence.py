@@ -39,7 +39,7 @@ def quantity(text: object) -> int:
 
 
 def duration(size: int, rate: int) -> int:
-    """The time that ``size`` bytes take on a link, rounded up to a picosecond (docs/network/engine.md)."""
+    """Returns the time of ``size`` bytes on a link, rounded up to a picosecond (docs/network/engine.md)."""
     return -(-size * 8 * SECOND // rate)
 
 
@@ -71,8 +71,25 @@ class Packet(NamedTuple):
         return f"{self.kind} at {self.position} of flow {self.flow} ({self.size} B)"
 
 
+Columns = Mapping[str, Sequence[Any]]
+"""The columns of a table, by name. A missing value is None."""
+
+Row = Mapping[str, Any]
+"""A row of a table: its values by the names of the columns."""
+
+
+def rows_of(table: Columns) -> list[Row]:
+    """Returns the rows of a table."""
+    return [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+
+
 class Port(NamedTuple):
-    """A port: its link, and where that leads."""
+    """A port that has a link: where that leads, and what was sent.
+
+    Attributes:
+        row: The row of the port in the table ``ports``.
+        sent: The packets that the port sent, by time.
+    """
 
     name: str
     node: int
@@ -81,14 +98,12 @@ class Port(NamedTuple):
     peer_port: int
     rate: int
     delay: int
+    row: Row
+    sent: list[Packet]
 
-    def arrives(self, packet: Packet) -> int:
-        """The time at which the last bit of a packet that this port sends is at the far end."""
-        return packet.time + duration(packet.size, self.rate) + self.delay
-
-
-Columns = Mapping[str, Sequence[Any]]
-"""The columns of a table, by name. A missing value is None."""
+    def ends(self, packet: Packet) -> int:
+        """Returns the time at which the last bit of a packet leaves this port."""
+        return packet.time + duration(packet.size, self.rate)
 
 
 @dataclass(frozen=True)
@@ -109,12 +124,9 @@ class Evidence:
     port_rows: Columns
     packet_rows: Columns | None
 
-    def section(self, *names: str) -> Mapping[str, Any] | None:
-        """A section of the scenario, of sections in it; None if it is absent."""
-        found: Any = self.settings
-        for name in names:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return found if isinstance(found, Mapping) else None
+    def sizes(self, *keys: str) -> list[int]:
+        """Returns quantities of the section ``transport``, in bytes."""
+        return [quantity(self.settings["transport"][key]) for key in keys]
 
     @cached_property
     def end(self) -> int:
@@ -127,89 +139,69 @@ class Evidence:
         return dict(zip(self.port_rows["node_id"], self.port_rows["node"], strict=True))
 
     @cached_property
-    def ports(self) -> dict[tuple[int, int], Port]:
-        """The ports by the numbers of node and port, in order."""
-        rows = self.port_rows
-        numbers = {name: number for number, name in self.nodes.items()}
-        ports = {}
-        for i, node in enumerate(rows["node_id"]):
-            if rows["peer_port"][i] is None or rows["peer"][i] is None:
-                continue
-            peer = rows["peer"][i]
-            name = f"{rows['node'][i]}:{rows['port'][i]}->{peer}"
-            ports[node, rows["port"][i]] = Port(
-                name, node, rows["port"][i], numbers[peer], rows["peer_port"][i],
-                rows["rate_bps"][i], rows["delay_ps"][i],
-            )  # fmt: skip
-        return dict(sorted(ports.items()))
-
-    @cached_property
     def hosts(self) -> set[int]:
         """The numbers of the hosts, which are numbered before switches."""
         return set(range(int(self.outcome["hosts"])))
 
     @cached_property
-    def packets(self) -> dict[tuple[int, int], list[Packet]]:
-        """The packets that each port sent, by time. Every port has an entry."""
-        sent: dict[tuple[int, int], list[Packet]] = {key: [] for key in self.ports}
-        rows = self.packet_rows
-        if rows is None:
-            return sent
+    def flows(self) -> dict[int, Row]:
+        """The rows of the flows, by the numbers of the flows."""
+        return {row["flow"]: row for row in rows_of(self.flow_rows)}
+
+    @cached_property
+    def packets(self) -> list[Packet]:
+        """The packets that all ports sent, by time."""
         names = ["time_ps", "node_id", "port", "kind", "flow", "source_id", "destination_id"]
         names += ["position_bytes", "payload_bytes", "size_bytes", "queue", "marked", "hash"]
-        for row in zip(*(rows[name] for name in names), strict=True):
-            packet = Packet._make(row)
-            sent[packet.node, packet.port].append(packet)
-        for packets in sent.values():
-            packets.sort(key=lambda packet: packet.time)
-        return sent
+        columns = [self.packet_rows[name] for name in names] if self.packet_rows is not None else []
+        return sorted(map(Packet._make, zip(*columns, strict=True)), key=lambda packet: packet.time)
+
+    @cached_property
+    def ports(self) -> dict[tuple[int, int], Port]:
+        """The ports by the numbers of node and port, in order."""
+        numbers = {name: number for number, name in self.nodes.items()}
+        ports: dict[tuple[int, int], Port] = {}
+        for row in rows_of(self.port_rows):
+            node, port, peer, peer_port = (row[name] for name in ("node_id", "port", "peer", "peer_port"))
+            if peer is not None and peer_port is not None:
+                link = numbers[peer], peer_port, row["rate_bps"], row["delay_ps"]
+                ports[node, port] = Port(f"{row['node']}:{port}->{peer}", node, port, *link, row, [])
+        for packet in self.packets:
+            ports[packet.node, packet.port].sent.append(packet)
+        return dict(sorted(ports.items()))
+
+    def ports_of(self, node: int) -> dict[int, Port]:
+        """Returns the ports of a node, by number."""
+        return {number: port for (at, number), port in self.ports.items() if at == node}
 
     def arrivals(self, node: int) -> list[tuple[int, int, Packet]]:
-        """The arrivals at a node during the run: time, port there, and the packet as it was sent."""
+        """Returns the arrivals at a node during the run: time, port there, and the packet as it was sent."""
         found = [
             (time, port.peer_port, packet)
-            for key, port in self.ports.items()
+            for port in self.ports.values()
             if port.peer == node
-            for packet in self.packets[key]
-            if (time := port.arrives(packet)) < self.end
+            for packet in port.sent
+            if (time := port.ends(packet) + port.delay) < self.end
         ]
-        found.sort(key=lambda arrival: arrival[:2])
-        return found
+        return sorted(found, key=lambda arrival: arrival[:2])
 
     @cached_property
-    def extra(self) -> int:
-        """The most bytes that an algorithm of the run adds to the header of a data packet."""
-        header = self.size("transport", "header")
-        return max(
-            (
-                packet.size - packet.payload - header
-                for packets in self.packets.values()
-                for packet in packets
-                if packet.kind == "data" and packet.size > self.size("transport", "smallest")
-            ),
-            default=0,
-        )
-
-    def size(self, section: str, key: str) -> int:
-        """A quantity of a section."""
-        return quantity(self.settings[section][key])
+    def begun(self) -> dict[tuple[int | None, int, int], list[int]]:
+        """The times at which copies of each data packet left their sender, by flow, position and hash."""
+        times: dict[tuple[int | None, int, int], list[int]] = {}
+        for packet in self.packets:
+            if packet.kind == "data" and packet.source == packet.node:
+                times.setdefault((packet.flow, packet.position, packet.hash), []).append(packet.time)
+        return times
 
     @cached_property
-    def positions(self) -> dict[int, int]:
-        """The row of each flow, by its number."""
-        return {flow: row for row, flow in enumerate(self.flow_rows["flow"])}
-
-    @cached_property
-    def rows_of_ports(self) -> dict[tuple[int, int], int]:
-        """The row of each port, by the numbers of node and port."""
-        rows = self.port_rows
-        return {key: row for row, key in enumerate(zip(rows["node_id"], rows["port"], strict=True))}
-
-    def row_of(self, node: int, port: int) -> int:
-        """The row of a port."""
-        return self.rows_of_ports[node, port]
-
-    @property
-    def connected(self) -> bool:
-        """Whether flows are messages of connections (docs/network/connections.md)."""
-        return "idle" in self.settings["transport"]
+    def extra(self) -> dict[int | None, int]:
+        """The most bytes that the algorithm of each flow adds to the header of a data packet."""
+        header, smallest = self.sizes("header", "smallest")
+        extra: dict[int | None, int] = {}
+        for packet in self.packets:
+            # A packet of the smallest size may be padded: what was added to it cannot be seen.
+            if packet.kind == "data" and packet.node == packet.source and packet.size > smallest:
+                added = packet.size - packet.payload - header
+                extra[packet.flow] = max(extra.get(packet.flow, 0), added)
+        return extra

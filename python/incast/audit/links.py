@@ -2,60 +2,51 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
-from incast.audit.evidence import FRAMES, Evidence, Port, duration
+from incast.audit.evidence import FRAMES, Evidence, Packet, Port
 from incast.audit.report import Report
 
 
 @dataclass
 class Pauses:
-    """The queues of a port that its far end has paused, and for how long any was."""
+    """The queues of a port that its far end has paused, and for how long any was, up to the last frame."""
 
     queues: set[int] = field(default_factory=set)
-    since: int = 0
-    ended: int = 0
+    last: int = 0
+    paused: int = 0
 
-    def apply(self, time: int, kind: str, queue: int) -> None:
-        """A frame has come in."""
-        was = bool(self.queues)
-        if kind == "pause":
-            self.queues.add(queue)
+    def apply(self, time: int, frame: Packet) -> None:
+        """Applies a frame that comes in."""
+        self.paused, self.last = self.total(time), time
+        if frame.kind == "pause":
+            self.queues.add(frame.queue)
         else:
-            self.queues.discard(queue)
-        if self.queues and not was:
-            self.since = time
-        elif was and not self.queues:
-            self.ended += time - self.since
+            self.queues.discard(frame.queue)
 
     def total(self, now: int) -> int:
-        """For how long any queue was paused up to now."""
-        return self.ended + (now - self.since if self.queues else 0)
+        """Returns for how long any queue was paused up to now."""
+        return self.paused + (now - self.last if self.queues else 0)
 
 
 def check_links(evidence: Evidence, report: Report) -> None:
     """Checks that no port begins a packet before the last bit of the one before it has left."""
-    for key, port in evidence.ports.items():
+    for port in evidence.ports.values():
         free = 0
-        for packet in evidence.packets[key]:
+        for packet in port.sent:
             report.checked["transmissions"] += 1
             if packet.time < free:
-                report.find(
-                    "overlap", port.name, packet.time, str(packet), f"no earlier than {free} ps", "sent"
-                )
-            free = packet.time + duration(packet.size, port.rate)
+                report.find("overlap", port.name, packet.time, packet, f"no earlier than {free} ps", "sent")
+            free = port.ends(packet)
 
 
 def check_totals(evidence: Evidence, report: Report) -> None:
     """Checks the bytes and packets that each port sent."""
-    rows = evidence.port_rows
-    for key, port in evidence.ports.items():
-        row, sent = evidence.row_of(*key), evidence.packets[key]
-        total = sum(packet.size for packet in sent)
-        report.same("totals", port.name, None, "transmitted_bytes", total, rows["transmitted_bytes"][row])
-        report.same(
-            "totals", port.name, None, "transmitted_packets", len(sent), rows["transmitted_packets"][row]
-        )
+    for port in evidence.ports.values():
+        total = sum(packet.size for packet in port.sent)
+        expected = {"transmitted_bytes": total, "transmitted_packets": len(port.sent)}
+        report.same("totals", port.name, expected, port.row)
 
 
 def check_pauses_of_hosts(evidence: Evidence, report: Report) -> None:
@@ -65,35 +56,27 @@ def check_pauses_of_hosts(evidence: Evidence, report: Report) -> None:
     ended: the end of a transmission comes before arrivals (docs/network/engine.md, *Order of events*).
     """
     for node in sorted(evidence.hosts):
-        frames: dict[int, list[tuple[int, str, int]]] = {}
-        for time, end, frame in evidence.arrivals(node):
-            if frame.kind in FRAMES:
-                frames.setdefault(end, []).append((time, frame.kind, frame.queue))
-        for (at, number), port in evidence.ports.items():
-            if at == node:
-                _check_port(evidence, report, port, frames.get(number, []))
+        arrivals = evidence.arrivals(node)
+        for port in evidence.ports_of(node).values():
+            came = [(time, frame) for time, at, frame in arrivals if at == port.port and frame.kind in FRAMES]
+            _check_port(evidence, report, port, deque(came))
 
 
-def _check_port(evidence: Evidence, report: Report, port: Port, frames: list[tuple[int, str, int]]) -> None:
-    """Checks a port of a host, given the frames that came to it: time, kind and queue."""
-    pauses = Pauses()
-    free = at = 0
+def _check_port(evidence: Evidence, report: Report, port: Port, frames: deque[tuple[int, Packet]]) -> None:
+    """Checks a port of a host, given the frames that came to it and their times."""
+    pauses, free = Pauses(), 0
 
     def step(until: int) -> None:
-        nonlocal at
-        while at < len(frames) and frames[at][0] < until:
-            pauses.apply(*frames[at])
-            at += 1
+        while frames and frames[0][0] < until:
+            pauses.apply(*frames.popleft())
 
-    for packet in evidence.packets[port.node, port.port]:
+    for packet in port.sent:
         step(packet.time)
         before = free == packet.time and packet.queue not in pauses.queues
         step(packet.time + 1)
         report.checked["transmissions of hosts against pauses"] += 1
         if packet.kind not in FRAMES and packet.queue in pauses.queues and not before:
-            report.find("pause", port.name, packet.time, str(packet), "no transmission: paused", "sent")
-        free = packet.time + duration(packet.size, port.rate)
+            report.find("pause", port.name, packet.time, packet, "no transmission: paused", "sent")
+        free = port.ends(packet)
     step(evidence.end)
-    found = evidence.port_rows["paused_ps"][evidence.row_of(port.node, port.port)]
-    total = pauses.total(evidence.outcome["now_ps"])
-    report.same("totals", port.name, None, "paused_ps", total, found)
+    report.same("totals", port.name, {"paused_ps": pauses.total(evidence.outcome["now_ps"])}, port.row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST_SHOWN = 20
@@ -31,9 +32,8 @@ class Finding:
 
     def __str__(self) -> str:
         when = "whole run" if self.time_ps is None else f"{self.time_ps} ps"
-        return (
-            f"{self.kind}: {self.place}, {when}, {self.subject}: expected {self.expected}; found {self.found}"
-        )
+        where = f"{self.kind}: {self.place}, {when}, {self.subject}"
+        return f"{where}: expected {self.expected}; found {self.found}"
 
 
 @dataclass
@@ -53,18 +53,17 @@ class Report:
     complete: bool = True
 
     def find(
-        self, kind: str, place: str, time_ps: int | None, subject: str, expected: object, found: object
+        self, kind: str, place: str, time_ps: int | None, subject: object, expected: object, found: object
     ) -> None:
         """Adds a finding."""
-        self.findings.append(Finding(kind, place, time_ps, subject, str(expected), str(found)))
+        self.findings.append(Finding(kind, place, time_ps, str(subject), str(expected), str(found)))
 
-    def same(
-        self, kind: str, place: str, time_ps: int | None, subject: str, expected: object, found: object
-    ) -> None:
-        """Checks that two values are equal, and counts the check."""
-        self.checked[kind] += 1
-        if expected != found:
-            self.find(kind, place, time_ps, subject, expected, found)
+    def same(self, kind: str, place: str, expected: Mapping[str, object], row: Mapping[str, object]) -> None:
+        """Checks that a row of a table has the expected values, and counts the checks."""
+        for name, value in expected.items():
+            self.checked[kind] += 1
+            if value != row[name]:
+                self.find(kind, place, None, name, value, row[name])
 
     def skip(self, what: str) -> None:
         """Notes, once, what could not be checked and why."""
@@ -72,7 +71,7 @@ class Report:
             self.unchecked.append(what)
 
     def text(self) -> str:
-        """The report as lines of text."""
+        """Returns the report as lines of text."""
         lines = ["Checked:"]
         lines += [f"  {number:,} {what}" for what, number in sorted(self.checked.items()) if number]
         if len(lines) == 1:

@@ -24,14 +24,14 @@ class Routes:
         self.ports = cache(self._ports)
 
     def way(self, node: int, packet: Packet) -> int | None:
-        """The port by which a switch forwards a packet; None: it does not follow from the hash."""
+        """Returns the port by which a switch forwards a packet; None: it does not follow from the hash."""
         if not self.known or (self.data_only and packet.kind not in ("data", "header", "returned")):
             return None
         ports = self.ports(node, packet.destination)
         return ports[fmix32(packet.hash ^ mix(node + 1) >> 32) * len(ports) >> 32] if ports else None
 
     def _ports(self, node: int, destination: int) -> list[int]:
-        """The ports of a switch that are nearest to a host, in the order of next hops."""
+        """Returns the ports of a switch that are nearest to a host, in the order of next hops."""
         links = self.evidence.ports.values()
         distance, ring = {destination: 0}, [destination]
         while ring:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from incast.audit.evidence import Evidence, Port, duration, quantity
 
@@ -25,8 +26,8 @@ class Marks:
 
     @classmethod
     def of(cls, evidence: Evidence, port: Port) -> Marks | None:
-        """The marks of a port; None if it sets none."""
-        ecn = evidence.section("switch", "ecn")
+        """Returns the marks of a port; None if it sets none."""
+        ecn = evidence.settings["switch"].get("ecn")
         if ecn is None:
             return None
         scale = Fraction(port.rate, quantity(ecn["reference"])) if "reference" in ecn else Fraction(1)
@@ -34,7 +35,7 @@ class Marks:
         return cls(low, high, Fraction(str(ecn["pmax"])), ecn["at"] == "enqueue")
 
     def probability(self, queue: int) -> Fraction:
-        """The probability of a mark behind this many bytes."""
+        """Returns the probability of a mark behind this many bytes."""
         if queue <= self.kmin:
             return Fraction(0)
         if queue >= self.kmax:
@@ -42,44 +43,23 @@ class Marks:
         return self.pmax * (queue - self.kmin) / (self.kmax - self.kmin)
 
 
-class Scheduler(Protocol):
-    """The choice of the next queue of a port."""
+Scheduler = Callable[[Sequence[int | None], Sequence[bool]], int]
+"""Chooses the queue of a port that sends next.
 
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next.
-
-        Args:
-            heads: The size of the first packet of each queue that may send; None: it may not.
-            single: Whether that packet is the only one of its queue.
-        """
-        ...
+Its arguments: the size of the first packet of each queue that may send (None: it may not), and whether that
+packet is the only one of its queue.
+"""
 
 
 def following(last: int, heads: Sequence[int | None]) -> int:
-    """The next queue that may send after ``last``, round and round."""
+    """Returns the next queue that may send after ``last``, round and round."""
     count = len(heads)
     return next(i % count for i in range(last + 1, last + count + 1) if heads[i % count] is not None)
 
 
-@dataclass
-class StrictPriority:
-    """The lowest number."""
-
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next."""
-        return next(i for i, head in enumerate(heads) if head is not None)
-
-
-@dataclass
-class RoundRobin:
-    """The next one after the last."""
-
-    last: int = -1
-
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next."""
-        self.last = following(self.last, heads)
-        return self.last
+def strict_priority(heads: Sequence[int | None], single: Sequence[bool]) -> int:
+    """Chooses the lowest number."""
+    return next(i for i, head in enumerate(heads) if head is not None)
 
 
 @dataclass
@@ -89,11 +69,10 @@ class Deficit:
     quanta: Sequence[int]
     visited: int = -1
     visiting: bool = False
-    counters: list[int] = field(default_factory=list)
+    counters: Counter[int] = field(default_factory=Counter)
 
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next."""
-        self.counters = self.counters or [0] * len(heads)
+    def __call__(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
+        """Continues the visit, or visits queues until one may send its first packet."""
         while True:
             head = heads[self.visited] if self.visiting else None
             if head is not None and head <= self.counters[self.visited]:
@@ -108,14 +87,14 @@ class Deficit:
 
 @dataclass
 class Weighted:
-    """Weighted round robin by packets."""
+    """Weighted round robin by packets; round robin if every weight is 1."""
 
     weights: Sequence[int]
     turn: int = -1
     sent: int = 0
 
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next."""
+    def __call__(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
+        """Chooses the queue whose turn it is, or the next one."""
         if self.turn < 0 or self.sent >= self.weights[self.turn] or heads[self.turn] is None:
             self.turn, self.sent = following(self.turn, heads), 0
         self.sent += 1
@@ -129,111 +108,93 @@ class StrictThen:
     strict: int
     others: Scheduler
 
-    def choose(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
-        """The queue that sends next."""
-        for number in range(self.strict):
-            if heads[number] is not None:
-                return number
-        return self.others.choose(heads, single)
+    def __call__(self, heads: Sequence[int | None], single: Sequence[bool]) -> int:
+        """Chooses the lowest number if that is one of the first queues."""
+        lowest = strict_priority(heads, single)
+        return lowest if lowest < self.strict else self.others(heads, single)
 
 
 def scheduler(switch: Mapping[str, Any]) -> Scheduler:
-    """The scheduler of a port, in its first state."""
+    """Returns the scheduler of a port, in its first state."""
     queues, name = switch.get("queues", 1), switch.get("scheduler", "strict-priority")
-    others: Scheduler
+    others: Scheduler = strict_priority
     if name == "drr":
         others = Deficit([quantity(text) for text in switch.get("quanta", ["1518B"] * queues)])
     elif name == "wrr":
         others = Weighted(switch.get("weights", [1] * queues))
-    else:
-        others = RoundRobin() if name == "round-robin" else StrictPriority()
+    elif name == "round-robin":
+        others = Weighted([1] * queues)
     return StrictThen(switch.get("strict", 0), others)
 
 
 def scaled(alpha: Fraction, free: int) -> int:
-    """A dynamic threshold: α times the free part, rounded down."""
+    """Returns a dynamic threshold: α times the free part, rounded down."""
     return math.floor(alpha * max(free, 0))
 
 
 @dataclass
 class Charged:
-    """The bytes of one port and priority in a switch with PFC, by part."""
+    """The bytes of one port and priority in a switch with PFC, by part.
 
+    Attributes:
+        alpha: α of its threshold.
+        room: The most that its headroom holds.
+    """
+
+    alpha: Fraction = Fraction(1)
+    room: int = 0
     reserve: int = 0
     pool: int = 0
     headroom: int = 0
     pausing: bool = False
 
 
-@dataclass
 class Buffer:
-    """The buffer of a switch (docs/network/switch-buffer.md).
+    """The buffer of a switch (docs/network/switch-buffer.md), which is empty at first.
 
     Attributes:
         size: Bytes of the shared buffer; None: no limit.
         per_port: Limit of each port; None: none.
         lossless: The queues that pause.
+        reserve: The most that the reserve of a port and priority holds.
         pool: The shared pool, which is the whole buffer without PFC.
         held: Bytes in all queues.
         pooled: Bytes charged to the pool.
+        charges: The bytes of each port and priority that pauses.
     """
 
-    size: int | None
-    per_port: int | None
-    egress: Fraction
-    ingress: dict[int, Fraction]
-    lossless: frozenset[int]
-    pool: int
-    reserve: int
-    headroom: dict[int, int]
-    xoff: int | None
-    xon_offset: int
-    egress_limit: bool
-    charges: dict[tuple[int, int], Charged]
-    held: int = 0
-    pooled: int = 0
-
-    @classmethod
-    def of(cls, evidence: Evidence, node: int) -> Buffer:
-        """The buffer of a switch, empty.
-
-        Raises:
-            ValueError: When the scenario has a setting that is not known here.
-        """
-        switch, pfc = evidence.settings["switch"], evidence.section("switch", "pfc")
-        ports = {number: port for (at, number), port in evidence.ports.items() if at == node}
-        written: Any = switch.get("buffer", "unlimited")
-        name = evidence.nodes[node]
+    def __init__(self, evidence: Evidence, node: int) -> None:
+        switch, name = evidence.settings["switch"], evidence.nodes[node]
+        written, pfc = switch.get("buffer", "unlimited"), switch.get("pfc")
         for entry in switch.get("buffers", []):
             if name in entry["switches"] or name.rstrip("0123456789") in entry["switches"]:
                 written = entry["buffer"]
-        per_port = quantity(written["per_port"]) if isinstance(written, Mapping) else None
-        size = None if per_port is not None or written == "unlimited" else quantity(written)
-        lossless: frozenset[int] = frozenset()
-        headroom = dict.fromkeys(ports, 0)
-        ingress = dict.fromkeys(ports, Fraction(1))
-        reserve, xoff, xon = 0, None, 0
+        self.per_port = quantity(written["per_port"]) if isinstance(written, Mapping) else None
+        self.size = None if self.per_port is not None or written == "unlimited" else quantity(written)
+        self.egress = Fraction(str(switch.get("egress_alpha", 1)))
+        self.egress_limit = switch.get("egress_limit", False)
+        self.held = self.pooled = self.reserve = 0
+        self.lossless: frozenset[int] = frozenset()
+        self.charges: dict[tuple[int, int], Charged] = {}
         if pfc is not None:
-            lossless = frozenset(pfc.get("queues", range(switch.get("queues", 1))))
-            xoff = None if pfc["xoff"] == "auto" else quantity(pfc["xoff"])
-            xon = quantity(pfc["xon_offset"])
-            if size is not None:
-                reserve = quantity(switch["reserve"])
-                headroom = {n: _headroom(evidence, pfc, port, len(lossless)) for n, port in ports.items()}
-                ingress = {n: _ingress(switch, port) for n, port in ports.items()}
-        kept = len(lossless) * sum(headroom[n] + reserve for n in ports)
-        return cls(
-            size, per_port, Fraction(str(switch.get("egress_alpha", 1))), ingress, lossless,
-            (size or 0) - kept, reserve, headroom, xoff, xon, switch.get("egress_limit", False),
-            {(n, q): Charged() for n in ports for q in lossless},
-        )  # fmt: skip
+            self.lossless = frozenset(pfc.get("queues", range(switch.get("queues", 1))))
+            self.xoff = None if pfc["xoff"] == "auto" else quantity(pfc["xoff"])
+            self.xon_offset = quantity(pfc["xon_offset"])
+            ports = evidence.ports_of(node)
+            self.charges = {(number, queue): Charged() for number in ports for queue in self.lossless}
+            if self.size is not None:
+                self.reserve = quantity(switch["reserve"])
+                for (number, _), charge in self.charges.items():
+                    charge.alpha = _alpha(switch, ports[number])
+                    charge.room = _headroom(evidence, pfc, ports[number], len(self.lossless))
+        self.pool = (self.size or 0) - sum(self.reserve + charge.room for charge in self.charges.values())
 
-    def threshold(self, port: int) -> int:
-        """The bytes of the pool that a port and priority may hold."""
-        return self.xoff if self.xoff is not None else scaled(self.ingress[port], self.pool - self.pooled)
+    def threshold(self, charge: Charged) -> int:
+        """Returns the bytes of the pool that a port and priority may hold."""
+        return self.xoff if self.xoff is not None else scaled(charge.alpha, self.pool - self.pooled)
 
     def limits(self, queue: int, length: int, total: int, size: int) -> list[tuple[str, int, int]]:
-        """The limits that decide whether a packet is dropped: name, bytes with the packet, and the most."""
+        """Returns the limits that decide on a drop: name, bytes with the packet, and the most."""
         if self.per_port is not None:
             return [("port", total + size, self.per_port)]
         if self.size is None:
@@ -249,35 +210,27 @@ class Buffer:
     def take(self, port: int, queue: int, size: int) -> str | None:
         """Charges a packet that stays. Returns ``pause``, ``full`` (no headroom for it) or None."""
         charge = self.charges.get((port, queue))
+        over = False
         if charge is None:
-            self.held += size
-            self.pooled += size
-            return None
-        if self.size is None:
-            over = charge.pool + size > self.threshold(port)
-            charge.pool += size
             self.pooled += size
         elif charge.reserve + size <= self.reserve:
             charge.reserve += size
-            over = False
-        elif (
-            not charge.headroom
-            and charge.pool + size <= self.threshold(port)
-            and size <= self.pool - self.pooled
-        ):
-            charge.pool += size
-            self.pooled += size
-            over = False
-        elif charge.headroom + size <= self.headroom[port]:
-            charge.headroom += size
-            over = True
         else:
-            return "full"
+            fits = charge.pool + size <= self.threshold(charge)
+            if self.size is None or (fits and not charge.headroom and size <= self.pool - self.pooled):
+                charge.pool += size
+                self.pooled += size
+                over = not fits
+            elif charge.headroom + size <= charge.room:
+                charge.headroom += size
+                over = True
+            else:
+                return "full"
         self.held += size
-        if over and not charge.pausing:
-            charge.pausing = True
-            return "pause"
-        return None
+        if charge is None or charge.pausing or not over:
+            return None
+        charge.pausing = True
+        return "pause"
 
     def release(self, port: int, queue: int, size: int) -> bool:
         """Releases a packet that leaves. Returns whether the far end of ``port`` resumes."""
@@ -286,14 +239,13 @@ class Buffer:
         if charge is None:
             self.pooled -= size
             return False
-        taken = min(size, charge.headroom)
-        charge.headroom -= taken
-        size -= taken
-        taken = min(size, charge.pool)
-        charge.pool -= taken
-        self.pooled -= taken
-        charge.reserve -= size - taken
-        low = charge.pool == 0 or charge.pool + self.xon_offset <= self.threshold(port)
+        of_headroom = min(size, charge.headroom)
+        of_pool = min(size - of_headroom, charge.pool)
+        charge.headroom -= of_headroom
+        charge.pool -= of_pool
+        self.pooled -= of_pool
+        charge.reserve -= size - of_headroom - of_pool
+        low = charge.pool == 0 or charge.pool + self.xon_offset <= self.threshold(charge)
         if charge.pausing and charge.headroom == 0 and low:
             charge.pausing = False
             return True
@@ -301,22 +253,21 @@ class Buffer:
 
 
 def _headroom(evidence: Evidence, pfc: Mapping[str, Any], port: Port, priorities: int) -> int:
-    """The headroom of a port and priority (docs/network/pfc.md, *Headroom*)."""
+    """Returns the headroom of a port and priority (docs/network/pfc.md, *Headroom*)."""
     written = pfc["headroom"]
     if written != "auto":
         return quantity(written)
     if "headroom_factor" in pfc:
         return math.floor(Fraction(str(pfc["headroom_factor"])) * port.rate * port.delay / (8 * 10**12))
-    transport = evidence.settings["transport"]
-    payload, header, smallest = (quantity(transport[key]) for key in ("payload", "header", "smallest"))
-    largest = max(payload + header + evidence.extra, smallest)
+    payload, header, smallest = evidence.sizes("payload", "header", "smallest")
+    largest = max(payload + header + max(evidence.extra.values(), default=0), smallest)
     time = 2 * port.delay + max(duration(largest, port.rate), duration(FRAME, port.rate))
     time += priorities * duration(FRAME, port.rate)
     return -(-port.rate * time // (8 * 10**12)) + 2 * largest
 
 
-def _ingress(switch: Mapping[str, Any], port: Port) -> Fraction:
-    """α of an ingress port: doubled, up to 1, for each halving that brings its rate down to the reference."""
+def _alpha(switch: Mapping[str, Any], port: Port) -> Fraction:
+    """Returns α of an ingress port: doubled, up to 1, for each halving of its rate down to the reference."""
     alpha = Fraction(str(switch["ingress_alpha"]))
     if "ingress_alpha_rate" in switch:
         rate, reference = Fraction(port.rate), quantity(switch["ingress_alpha_rate"])
