@@ -42,7 +42,7 @@ def test_it_is_small_and_knows_nothing_of_the_simulator() -> None:
     lines = 0
     for file in PACKAGE.glob("*.py"):
         text = file.read_text(encoding="utf-8")
-        lines += sum(bool(line.strip()) for line in text.splitlines())
+        lines += len(text.splitlines())
         for node in ast.walk(ast.parse(text)):
             names = []
             if isinstance(node, ast.Import):
