@@ -1,4 +1,5 @@
 use super::*;
+use crate::contract::{Parameters, Path};
 use crate::testing::{ack, close, float};
 
 /// The network of the gains: 100 Gbps, 12 us, 150 KB.
