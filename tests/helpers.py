@@ -105,6 +105,15 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[str] | None 
         time.sleep(0.02)
 
 
+def written(folder: Path, files: dict[str, str]) -> Path:
+    """Writes files into a folder, by their places in it. Returns the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
 Wrong = tuple[str, str, str]
 """A part of a text, a wrong one in its place, and what is said of that."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import incast
-from helpers import ROOT, SMALL, Incast
+from helpers import ROOT, SMALL, Incast, written
 
 OSCAR = ROOT / "examples" / "oscar_in_python.py"
 SCENARIO = incast.Scenario.from_toml(SMALL, "small.toml")
@@ -299,8 +299,7 @@ class PartsFlow(incast.Flow):
 
 @pytest.mark.parametrize("part", ["alg.py", "helper.py", "deep/values.py", "deep/__init__.py", "weights.txt"])
 def test_a_result_belongs_to_all_files_of_its_algorithm(tmp_path: Path, part: str) -> None:
-    write_parts(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL)
+    written(tmp_path, {**PARTS, "small.toml": SMALL})
     # In another folder, so that the plugin finds its modules by itself.
     (tmp_path / "elsewhere").mkdir()
     command = Incast(tmp_path / "elsewhere")
@@ -317,14 +316,8 @@ def test_a_result_belongs_to_all_files_of_its_algorithm(tmp_path: Path, part: st
     assert "reused" in command(*words).stderr
 
 
-def write_parts(folder: Path) -> None:
-    for name, text in PARTS.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-
-
 def test_a_plugin_that_is_loaded_again_has_its_modules_of_now(tmp_path: Path) -> None:
-    write_parts(tmp_path)
+    written(tmp_path, PARTS)
     prints = []
     # Of other lengths, by which Python knows that its bytecode is old.
     for window in (5_000, 60_000):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blocks import block, claim, constant, joined, traffic
-from helpers import RING, ROOT, Incast, Wrong, refusal, wait_until, written_wrongly
+from helpers import RING, ROOT, SMALL, Incast, Wrong, refusal, wait_until, written, written_wrongly
 from incast import Scenario
 from incast import algorithms as incast_algorithms
 from incast.ledger import LedgerError, Verdict, find, ids, judge, record, run_figure, site
@@ -64,13 +64,9 @@ CLAIMS = joined(
 
 
 @pytest.fixture
-def papers(tmp_path: Path, scenario: Path) -> Path:
+def papers(tmp_path: Path) -> Path:
     """A folder of papers with one figure in it."""
-    folder = tmp_path / "papers" / "some" / "fig1"
-    folder.mkdir(parents=True)
-    shutil.copy(scenario, folder / "small.toml")
-    (folder / "claims.toml").write_text(CLAIMS)
-    return tmp_path / "papers"
+    return written(tmp_path / "papers", {"some/fig1/small.toml": SMALL, "some/fig1/claims.toml": CLAIMS})
 
 
 @pytest.fixture(scope="module")

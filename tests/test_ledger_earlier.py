@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from blocks import block, claim, joined
-from helpers import Incast
+from helpers import Incast, written
 from incast.ledger import find, record
-from test_ledger_full import counted, written
+from test_ledger_full import claiming, counted
 
 OTHER = ["traffic.web.load=0.2"]
 
@@ -31,9 +31,7 @@ effect = "none"
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    folder = written(tmp_path, CLAIMS)
-    (folder / "some" / "history.toml").write_text(HISTORY)
-    return folder
+    return written(claiming(tmp_path, CLAIMS), {"some/history.toml": HISTORY})
 
 
 def names(papers: Path, more: str = "") -> tuple[list[str], list[str]]:

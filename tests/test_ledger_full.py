@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blocks import block, claim, joined
-from helpers import Incast
+from helpers import Incast, written
 from incast.ledger import LedgerError, find, judge, lock, record, run_figure, setup
 
 SCENARIO = """\
@@ -71,19 +71,15 @@ def flows(results, run):
 '''
 
 
-def written(folder: Path, claims: str) -> Path:
+def claiming(folder: Path, claims: str) -> Path:
     """Writes a paper `some` with the figure `fig1`, and returns the folder of papers."""
-    figure = folder / "papers" / "some" / "fig1"
-    figure.mkdir(parents=True)
-    (figure / "claims.toml").write_text(claims)
-    (figure / "analysis.py").write_text(ANALYSIS)
-    (figure / "web.toml").write_text(SCENARIO)
-    return folder / "papers"
+    files = {"claims.toml": claims, "analysis.py": ANALYSIS, "web.toml": SCENARIO}
+    return written(folder / "papers", {f"some/fig1/{name}": text for name, text in files.items()})
 
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    return written(tmp_path, CLAIMS)
+    return claiming(tmp_path, CLAIMS)
 
 
 def test_only_claims_whose_runs_are_all_longer_are_measured_at_full_length(papers: Path) -> None:

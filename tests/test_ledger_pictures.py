@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from PIL import Image
 
 from blocks import claim, joined
-from helpers import ROOT, Incast
+from helpers import ROOT, SMALL, Incast, written
 from incast.ledger import find, judge, palette, run_figure
 from incast.ledger.picture import draw
 from test_ledger import CLAIMS
@@ -79,13 +78,10 @@ def test_kept_pictures_have_palettes_and_are_small() -> None:
 
 
 @pytest.fixture
-def papers(tmp_path: Path, scenario: Path) -> Path:
+def papers(tmp_path: Path) -> Path:
     """A folder of papers with two figures in it that have pictures."""
     for name in ("fig1", "fig2"):
-        folder = tmp_path / "papers" / "some" / name
-        folder.mkdir(parents=True)
-        shutil.copy(scenario, folder / "small.toml")
-        (folder / "claims.toml").write_text(CLAIMS + PANEL)
+        written(tmp_path / "papers/some" / name, {"small.toml": SMALL, "claims.toml": CLAIMS + PANEL})
     return tmp_path / "papers"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blocks import block, claim, joined
-from helpers import Incast, Wrong, refusal, written_wrongly
+from helpers import Incast, Wrong, refusal, written, written_wrongly
 from incast.ledger import LedgerError, Verdict, find, judge, run_figure
 from incast.ledger.figure import Claim
 from incast.ledger.found import Found
@@ -115,13 +115,9 @@ reproduced = "at least 1"
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
     for name, claims in (("seeds", CLAIMS), ("alone", ALONE)):
-        folder = tmp_path / "papers" / "some" / name
-        folder.mkdir(parents=True)
-        (folder / "claims.toml").write_text(claims)
-        (folder / "analysis.py").write_text(ANALYSIS)
-        (folder / "poisson.toml").write_text(POISSON)
-    (tmp_path / "papers" / "some" / "history.toml").write_text(HISTORY)
-    return tmp_path / "papers"
+        files = {"claims.toml": claims, "analysis.py": ANALYSIS, "poisson.toml": POISSON}
+        written(tmp_path / "papers/some" / name, files)
+    return written(tmp_path / "papers", {"some/history.toml": HISTORY})
 
 
 def over(values: Iterable[float]) -> Found:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blocks import block, claim, joined, traffic
-from helpers import Incast
+from helpers import Incast, written
 from incast import Result, Scenario, testbed
 from incast.ledger import LedgerError, find, judge, run_figure, run_figures
 from incast.ledger.testbeds import AbsentError, measure
@@ -50,11 +50,7 @@ CLAIMS = joined(
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers" / "some" / "real"
-    folder.mkdir(parents=True)
-    (folder / "two.toml").write_text(SCENARIO)
-    (folder / "claims.toml").write_text(CLAIMS)
-    return tmp_path / "papers"
+    return written(tmp_path / "papers", {"some/real/two.toml": SCENARIO, "some/real/claims.toml": CLAIMS})
 
 
 @pytest.fixture

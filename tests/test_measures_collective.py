@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from blocks import block, claim, joined, traffic
+from helpers import written
 from incast import Scenario
 from incast.ledger import find, run_figure
 from incast.ledger import measures as m
@@ -105,10 +106,7 @@ FIGURE = joined(
 
 def test_bars_and_distributions_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    folder = tmp_path / "some" / "fig1"
-    folder.mkdir(parents=True)
-    (folder / "claims.toml").write_text(FIGURE)
-    (folder / "star.toml").write_text(STAR.format(until="1ms"))
+    written(tmp_path / "some/fig1", {"claims.toml": FIGURE, "star.toml": STAR.format(until="1ms")})
     (figure,) = find(tmp_path, ["some/fig1"])
     bars, distribution = draw(figure, run_figure(figure)).axes
     assert [label.get_text() for label in bars.get_xticklabels()] == ["100", "200"]

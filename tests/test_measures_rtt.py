@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from blocks import block, claim, constant, joined, traffic
+from helpers import written
 from incast import Scenario
 from incast.ledger import find, run_figure
 from incast.ledger import measures as m
@@ -176,11 +177,8 @@ FIGURE = joined(
 
 
 def test_trajectories_internals_and_bars_are_drawn(tmp_path: Path) -> None:
-    folder = tmp_path / "papers" / "some" / "fig1"
-    folder.mkdir(parents=True)
-    (folder / "two.toml").write_text(controlled())
-    (folder / "claims.toml").write_text(FIGURE)
-    (figure,) = find(tmp_path / "papers", ["some/fig1"])
+    written(tmp_path / "some/fig1", {"two.toml": controlled(), "claims.toml": FIGURE})
+    (figure,) = find(tmp_path, ["some/fig1"])
     axes = draw(figure, run_figure(figure)).axes
     x, y = axes[0].lines[0].get_data()
     assert np.size(x) == np.size(y) == 14

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers import ROOT
+from helpers import ROOT, written
 from imports import Tree, read, used, without_tests
 
 if sys.version_info >= (3, 11):
@@ -113,15 +113,6 @@ def test_crates_depend_on_crates_below() -> None:
 # The check itself, on small trees.
 
 
-def made(folder: Path, files: dict[str, str]) -> Path:
-    """Writes a tree of files."""
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
 RUST = {
     "lib.rs": """
         mod ground;
@@ -159,7 +150,7 @@ FLOORS = [["ground"], ["first"], ["top"]]
 
 
 def test_a_good_tree_has_no_faults(tmp_path: Path) -> None:
-    tree = read(made(tmp_path, RUST))
+    tree = read(written(tmp_path, RUST))
     assert tree.rooms() == {"ground", "first", "top"}
     assert faults(tree, FLOORS) == []
     assert {(room, other) for _, room, other in tree.between_rooms()} == {
@@ -184,23 +175,23 @@ def test_a_good_tree_has_no_faults(tmp_path: Path) -> None:
     ],
 )
 def test_an_import_of_a_room_above_is_found(tmp_path: Path, line: str) -> None:
-    tree = read(made(tmp_path, {**RUST, "ground.rs": f"pub struct Stone;\n{line}"}))
+    tree = read(written(tmp_path, {**RUST, "ground.rs": f"pub struct Stone;\n{line}"}))
     (fault,) = faults(tree, FLOORS)
     assert fault.startswith(f"{tmp_path / 'ground.rs'}: room `ground` imports `top`, which is not on a lower")
     assert fault.endswith(ADVICE)
 
 
 def test_rooms_of_one_floor_do_not_know_each_other(tmp_path: Path) -> None:
-    assert len(faults(read(made(tmp_path, RUST)), [["ground"], ["first", "top"]])) == 1
+    assert len(faults(read(written(tmp_path, RUST)), [["ground"], ["first", "top"]])) == 1
 
 
 def test_the_root_is_above_all_rooms(tmp_path: Path) -> None:
-    (fault,) = faults(read(made(tmp_path, {**RUST, "top.rs": "use crate::Own;"})), FLOORS)
+    (fault,) = faults(read(written(tmp_path, {**RUST, "top.rs": "use crate::Own;"})), FLOORS)
     assert "room `top` imports `lib.rs`" in fault
 
 
 def test_every_room_needs_a_floor_and_every_floor_its_rooms(tmp_path: Path) -> None:
-    tree = read(made(tmp_path, RUST))
+    tree = read(written(tmp_path, RUST))
     assert faults(tree, [["ground"], ["top"]]) == ["room `first` has no floor; give it one in rooms.toml"]
     assert faults(tree, [["ground"], [REST], ["top"]]) == []
     assert faults(tree, [["ground"], ["first"], ["top", "cellar"]]) == [
@@ -211,7 +202,7 @@ def test_every_room_needs_a_floor_and_every_floor_its_rooms(tmp_path: Path) -> N
 
 def test_a_circle_of_files_is_found(tmp_path: Path) -> None:
     more = {"first/door.rs": "use super::wall::Wall;\npub(crate) struct Door;"}
-    circle = read(made(tmp_path, {**RUST, **more})).largest_circle()
+    circle = read(written(tmp_path, {**RUST, **more})).largest_circle()
     assert [file.name for file in circle] == ["door.rs", "wall.rs"]
 
 
@@ -226,7 +217,7 @@ PACKAGE = {
 
 
 def test_python_is_read_too(tmp_path: Path) -> None:
-    tree = read(made(tmp_path / "house", PACKAGE))
+    tree = read(written(tmp_path / "house", PACKAGE))
     assert tree.rooms() == {"ground", "first", "top"}
     assert faults(tree, FLOORS) == []
     assert tree.imports["top",] == {("first",), ("first", "wall")}
@@ -236,13 +227,13 @@ def test_python_is_read_too(tmp_path: Path) -> None:
         "from house import top",
         "def f():\n    import house.top",
     ):
-        (fault,) = faults(read(made(tmp_path / "house", {"ground.py": line})), FLOORS)
+        (fault,) = faults(read(written(tmp_path / "house", {"ground.py": line})), FLOORS)
         assert "ground.py: room `ground` imports `top`" in fault
 
 
 def test_a_circle_of_python_files_is_found(tmp_path: Path) -> None:
     lazy = "def f():\n    from house import top"
-    circle = read(made(tmp_path / "house", {**PACKAGE, "ground.py": lazy})).largest_circle()
+    circle = read(written(tmp_path / "house", {**PACKAGE, "ground.py": lazy})).largest_circle()
     assert [file.name for file in circle] == ["__init__.py", "wall.py", "ground.py", "top.py"]
 
 

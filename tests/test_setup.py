@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ROOT
+from helpers import ROOT, written
 from incast.ledger import figure, setup
 from incast.ledger.judge import judge
 from incast.ledger.reader import LedgerError
@@ -147,12 +147,8 @@ size = "100KB"
 def papers(tmp_path: Path) -> Path:
     """A paper `some` with the figures `fig1` and `bench1`, the same runs in both."""
     for name in ("fig1", "bench1"):
-        folder = tmp_path / "some" / name
-        folder.mkdir(parents=True)
-        (folder / "claims.toml").write_text(CLAIMS)
-        (folder / "run.toml").write_text(SCENARIO)
-    (tmp_path / "some" / "setup.toml").write_text(SETUP)
-    return tmp_path
+        written(tmp_path / "some" / name, {"claims.toml": CLAIMS, "run.toml": SCENARIO})
+    return written(tmp_path, {"some/setup.toml": SETUP})
 
 
 def differing(papers: Path, name: str) -> dict[str, tuple[str, str]]:
