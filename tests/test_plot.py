@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -32,12 +32,6 @@ PORT = ("s0", 3)
 def results() -> dict[str, incast.Result]:
     scenario = incast.Scenario.from_toml(SMALL).with_({"probe.flows": ["all"]})
     return incast.compare(scenario, ["oscar", "hpcc", "oscar:artifact"])
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def shown(axes: Axes) -> list[tuple[Any, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import cast
 
 import matplotlib as mpl
@@ -55,12 +54,6 @@ def rings(hosts: int = 8, **changes: object) -> incast.Result:
 @pytest.fixture(scope="module")
 def result() -> incast.Result:
     return rings()
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def collections(axes: Axes) -> dict[str, PolyCollection]:
