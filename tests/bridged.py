@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import lacking_for_namespaces
+from helpers import lacking_for_namespaces, run
 
 __all__ = ["Pair", "Passed", "Start", "bridged", "joined", "lacking"]
 
@@ -75,7 +75,7 @@ def joined(mtu: int = 1500, queues: int = 1) -> Iterator[Pair]:
     with _namespaces("a", "b") as (a, b):
         count = ("numrxqueues", str(queues), "numtxqueues", str(queues))
         link = ("to-b", "netns", a, "mtu", str(mtu), *count, "type", "veth")
-        _run("ip", "link", "add", *link, "peer", "name", "to-a", "netns", b, "mtu", str(mtu), *count)
+        run("ip", "link", "add", *link, "peer", "name", "to-a", "netns", b, "mtu", str(mtu), *count)
         _addresses(a, b)
         yield Pair(a, b)
 
@@ -91,10 +91,10 @@ def bridged(lost: int = 0, late: int = 0, marked: int = 0) -> Iterator[tuple[Pai
     """
     with _namespaces("a", "m", "b") as (a, m, b):
         for name, device, peer in ((a, "to-b", "at-a"), (b, "to-a", "at-b")):
-            _run("ip", "link", "add", device, "netns", name, "type", "veth", "peer", "name", peer, "netns", m)
-            _run("ip", "-n", m, "link", "set", peer, "up")
+            run("ip", "link", "add", device, "netns", name, "type", "veth", "peer", "name", peer, "netns", m)
+            run("ip", "-n", m, "link", "set", peer, "up")
             # The kernel writes whole sums: the bridge checks them, and so does the other side.
-            _run("nsenter", f"--net=/run/netns/{name}", sys.executable, "-c", _NO_OFFLOAD, device)
+            run("nsenter", f"--net=/run/netns/{name}", sys.executable, "-c", _NO_OFFLOAD, device)
         _addresses(a, b)
         command = ["nsenter", f"--net=/run/netns/{m}", sys.executable, str(Path(__file__)), str(lost)]
         bridge = subprocess.Popen(
@@ -119,7 +119,7 @@ def _namespaces(*names: str) -> Iterator[list[str]]:
     try:
         for name in names:
             made.append(f"incast-xdp-{os.getpid()}-{name}")
-            _run("ip", "netns", "add", made[-1])
+            run("ip", "netns", "add", made[-1])
         yield made
     finally:
         for name in made:
@@ -128,14 +128,9 @@ def _namespaces(*names: str) -> Iterator[list[str]]:
 
 def _addresses(a: str, b: str) -> None:
     for name, device, address in ((a, "to-b", SENDER), (b, "to-a", RECEIVER)):
-        _run("ip", "-n", name, "link", "set", device, "up")
-        _run("ip", "-n", name, "link", "set", "lo", "up")
-        _run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+        run("ip", "-n", name, "link", "set", device, "up")
+        run("ip", "-n", name, "link", "set", "lo", "up")
+        run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
 
 
 _TRY = """

@@ -148,6 +148,13 @@ def refusal(file: Path, wrong: Wrong, read: Callable[[], object]) -> str:
     return str(refused.value)
 
 
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Incast:
     """The command `incast`, run in a folder, without a terminal."""
 
@@ -207,6 +214,12 @@ class Incast:
             if process.poll() is None:
                 process.kill()
             process.communicate()
+
+
+def run(*words: str, given: str | None = None) -> None:
+    """Runs a command that succeeds, within a minute, with a text as its input."""
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, input=given)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
 
 
 def lacking_for_namespaces(*tools: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from helpers import wait_until
+from helpers import run, wait_until
 from incast import kernel
 from incast.real.kernel.image import patched
 
@@ -77,14 +77,14 @@ class Network:
     def queue_on_the_way_back(self, rate: str, limit: int) -> Iterator[None]:
         """Keeps a queue of ``limit`` bytes before a link of this rate on the way back full of packets."""
         tc = (*_enter(self.receiver), "tc", "qdisc")
-        _run(*tc, "add", "dev", "to-a", "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit))
+        run(*tc, "add", "dev", "to-a", "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit))
         flood = subprocess.Popen([*_enter(self.receiver), sys.executable, "-c", _FLOOD])
         try:
             yield
         finally:
             flood.kill()
             flood.wait()
-            _run(*tc, "delete", "dev", "to-a", "root")
+            run(*tc, "delete", "dev", "to-a", "root")
 
     @contextlib.contextmanager
     def captured(self) -> Iterator[list[tuple[bool, bytes]]]:
@@ -148,19 +148,19 @@ def network(rate: str = "100mbit", limit: int = 300_000) -> Iterator[Network]:
     made = []
     try:
         for name in (a, b):
-            _run("ip", "netns", "add", name)
+            run("ip", "netns", "add", name)
             made.append(name)
-        _run("ip", "link", "add", "to-b", "netns", a, "type", "veth", "peer", "name", "to-a", "netns", b)
+        run("ip", "link", "add", "to-b", "netns", a, "type", "veth", "peer", "name", "to-a", "netns", b)
         for name, device, address in ((a, "to-b", "10.77.0.1"), (b, "to-a", ADDRESS)):
             # One packet is one segment: queues and marks are those of packets.
-            _run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
-            _run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
+            run("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "up")
+            run("ip", "-n", name, "address", "add", f"{address}/24", "dev", device)
         # Acknowledgements at once, also for one packet in flight.
-        _run("ip", "-n", b, "route", "change", "10.77.0.0/24", "dev", "to-a", "src", ADDRESS, "quickack", "1")
+        run("ip", "-n", b, "route", "change", "10.77.0.0/24", "dev", "to-a", "src", ADDRESS, "quickack", "1")
         tc = (*_enter(a), "tc", "qdisc", "add", "dev", "to-b", "root")
-        _run(*tc, "tbf", "rate", rate, "burst", "20000", "limit", str(limit))
+        run(*tc, "tbf", "rate", rate, "burst", "20000", "limit", str(limit))
         # The sender's kernel writes whole checksums, which the receiver's then checks.
-        _run(*_enter(a), sys.executable, "-c", _NO_OFFLOAD, "to-b")
+        run(*_enter(a), sys.executable, "-c", _NO_OFFLOAD, "to-b")
         yield Network(a, b)
     finally:
         for name in made:
@@ -183,29 +183,24 @@ def _pinned(program: str, constants: dict[str, bytes], load: tuple[str, ...]) ->
     with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(suffix=".o") as file:
         file.write(patched(image, constants))
         file.flush()
-        _run("mount", "-t", "bpf", "bpf", folder)
+        run("mount", "-t", "bpf", "bpf", folder)
         try:
-            _run(*load, file.name, f"{folder}/program")
+            run(*load, file.name, f"{folder}/program")
             yield f"{folder}/program"
         finally:
-            _run("umount", folder)
+            run("umount", folder)
 
 
 def _attach(name: str, device: str, side: str, pinned: str) -> None:
     """Runs a pinned program for the packets of one direction of a device in a namespace."""
     tc = (*_enter(name), "tc")
-    _run(*tc, "qdisc", "add", "dev", device, "clsact")
-    _run(*tc, "filter", "add", "dev", device, side, "bpf", "da", "pinned", pinned)
+    run(*tc, "qdisc", "add", "dev", device, "clsact")
+    run(*tc, "filter", "add", "dev", device, side, "bpf", "da", "pinned", pinned)
 
 
 def _enter(name: str) -> list[str]:
     # `ip netns exec` would give the command another /sys, where what is pinned is not to be seen.
     return ["nsenter", f"--net=/run/netns/{name}"]
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
 
 
 _NO_OFFLOAD = """

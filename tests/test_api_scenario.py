@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
 import os
 import pickle
 import runpy
@@ -17,7 +16,7 @@ import pytest
 
 import incast
 from blocks import block, joined
-from helpers import ROOT, SMALL
+from helpers import ROOT, SMALL, Terminal
 from incast import sections
 from incast.progress import ProgressLine
 from incast.units import KB, MB, Bytes, Rate, Time, gbps, us
@@ -302,10 +301,6 @@ HALF_WAY = incast.Progress(now_ps=10**9, until_ps=10**12, flows_finished=2, flow
 
 
 def test_progress_in_a_terminal_is_a_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     seconds = iter([0.0, 2.0])

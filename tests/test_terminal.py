@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from helpers import SMALL, Incast
+from helpers import SMALL, Incast, Terminal
 from incast._terminal import cells, guarded, printable, short, wipe
 from incast.cli.table import Column, number, table
 from incast.progress import (
@@ -57,11 +57,6 @@ def test_names_of_files_do_not_reach_the_terminal_as_commands(incast: Incast) ->
         done = incast(*words)
         assert "\x1b" not in done.stdout + done.stderr, words
     assert "\\x1b[31mred" in done.stderr
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import pytest
 
-from helpers import Incast, lacking_for_namespaces, wait_until
+from helpers import Incast, Terminal, lacking_for_namespaces, wait_until
 from incast import ScenarioError, kernel, wire
 from incast._core import read_quantity
 from incast.cli.wire import Line, changed, place, rate, receiving, seconds, sending, size
@@ -436,13 +436,6 @@ def test_places_rates_and_sizes() -> None:
 def test_no_place(incast: Incast, wrong: str) -> None:
     done = incast.here("send", "sent", wrong, "--cc", "swift", *PATH)
     assert (done.returncode, "HOST:PORT" in done.stderr) == (2, True)
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_the_line_shows_rate_rtt_and_window() -> None:

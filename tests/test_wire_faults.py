@@ -16,16 +16,11 @@ import pytest
 
 from bridged import RECEIVER, Pair, Start, joined
 from bridged import lacking as lacking_for_xdp
-from helpers import lacking_for_namespaces, wait_until
+from helpers import lacking_for_namespaces, run, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sockets use calls of Linux")
 
 Fault = Callable[[Pair], contextlib.AbstractContextManager[None]]
-
-
-def run(*words: str, given: str | None = None) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, input=given)
-    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
 
 
 def filtered(enter: list[str], hook: str, rule: str) -> None:
