@@ -474,15 +474,10 @@ def played(case: BfcCase, order: list[int]) -> Run:
     )
     selective = case.transport.recovery == "selective"
     kind = plain.SelectiveReceiver if selective else plain.Receiver
-    for place, flow_number in enumerate(order):
-        flow = case.flows[flow_number]
-        receiver = kind(hosts[flow.destination], flow, place)
-        clock.at(flow.start, links.START, place, hosts[flow.source].start, flow, flow_number, receiver)
-    clock.run(lambda: clock.finished < len(case.flows))
-    senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
+    senders = plain.finished(clock, case, order, hosts, kind)
     nodes: list[BfcHost | BfcSwitch] = [*hosts.values(), *switches.values()]
     return Run(
-        [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders],
+        plain.outcomes(senders),
         sorted(pause for node in nodes for pause in node.pauses),
         {(name, p): port.sent for name, switch in switches.items() for p, port in enumerate(switch.ports)},
         sum(switch.drops for switch in switches.values()),

@@ -15,7 +15,7 @@ from models import cases
 from models.cases import US, Case, Link, Shared
 from models.clock import Clock
 from models.links import ARRIVAL, START, Packet, Wire, duration
-from models.plain import Host, Outcome, Receiver, SelectiveReceiver
+from models.plain import Host, Outcome, Receiver, SelectiveReceiver, outcomes
 from models.schedulers import SCHEDULERS, scheduler
 from models.switches import Switch
 
@@ -304,7 +304,7 @@ class Network:
         """Runs until all flows are done."""
         self.clock.run(lambda: self.clock.finished < self.flows)
         senders = sorted((s for host in self.hosts for s in host.senders), key=lambda s: s.number)
-        return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
+        return outcomes(senders)
 
 
 def _number(name: str) -> int:

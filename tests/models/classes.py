@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from models.cases import US, Case, Link, Shared, paused
 from models.clock import Clock
-from models.links import START, Packet, Wire
-from models.plain import Host, Outcome, Receiver, network
+from models.links import Packet, Wire
+from models.plain import Host, Outcome, finished, network, outcomes
 from models.switches import PFC_FRAME, Held, Switch
 
 WATCHDOG = 7
@@ -253,20 +253,14 @@ class ClassesSwitch(Switch):
 
 
 def run(case: ClassesCase, order: list[int]) -> list[Outcome]:
-    """The outcome of every flow of a case, in the order of the case; `order` as in `plain.played`."""
+    """The outcome of every flow of a case, in the order of the case; `order` as in `plain.finished`."""
     clock = Clock()
     _, hosts = network(
         case,
         lambda _, number: ClassesSwitch(clock, case, number),
         lambda link: ClassesHost(clock, case, link),
     )
-    for place, number in enumerate(order):
-        flow = case.flows[number]
-        receiver = Receiver(hosts[flow.destination], flow, place)
-        clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: clock.finished < len(case.flows))
-    senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
-    return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
+    return outcomes(finished(clock, case, order, hosts))
 
 
 def classes(seed: int) -> ClassesCase:

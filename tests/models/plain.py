@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -518,28 +518,41 @@ class Outcome:
 
 
 def run(case: Case, order: list[int]) -> list[Outcome]:
-    """The outcome of every flow of a case, in the order of the case; `order` as in `played`."""
-    return [
-        Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in played(case, order)
-    ]
+    """The outcome of every flow of a case, in the order of the case; `order` as in `finished`."""
+    return outcomes(played(case, order))
+
+
+def outcomes(senders: list[Sender]) -> list[Outcome]:
+    """The outcomes of the flows of these senders."""
+    return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 
 
 def played(case: Case, order: list[int]) -> list[Sender]:
-    """The senders of the flows of a case after a run, in the order of the case.
-
-    Args:
-        case: The case.
-        order: The flows in the order of their starts. It decides between flows that start at one instant.
-    """
+    """The senders of the flows of a case after a run, in the order of the case; `order` as in `finished`."""
     clock = Clock()
     kind = PausingSwitch if case.pfc else Switch
     _, hosts = network(
         case, lambda _, number: kind(clock, case, number), lambda link: Host(clock, case, link)
     )
+    selective = case.transport.recovery == "selective"
+    return finished(clock, case, order, hosts, SelectiveReceiver if selective else Receiver)
+
+
+def finished(
+    clock: Clock, case: Case, order: list[int], hosts: Mapping[str, Host], kind: type[Receiver] = Receiver
+) -> list[Sender]:
+    """Starts the flows of a case and runs it to its end. Returns the senders in the order of the case.
+
+    Args:
+        clock: The clock of its nodes.
+        case: The case.
+        order: The flows in the order of their starts. It decides between flows that start at one instant.
+        hosts: The hosts by their names.
+        kind: The kind of the receivers.
+    """
     for place, number in enumerate(order):
         flow = case.flows[number]
-        selective = case.transport.recovery == "selective"
-        receiver = (SelectiveReceiver if selective else Receiver)(hosts[flow.destination], flow, place)
+        receiver = kind(hosts[flow.destination], flow, place)
         clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
     clock.run(lambda: clock.finished < len(case.flows))
     return sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)

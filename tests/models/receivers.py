@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from models.cases import GBPS, Case, Flow, Link, Shared, lossy_star
 from models.classes import ClassesCase, ClassesHost, ClassesSwitch, classes
 from models.clock import Clock
-from models.links import START, TAKEN, Packet, duration
-from models.plain import Host, Outcome, Receiver, network
+from models.links import TAKEN, Packet, duration
+from models.plain import Host, Outcome, finished, network, outcomes
 from models.switches import PFC_FRAME, Held, Switch
 
 
@@ -152,7 +152,7 @@ class SlowHost(ClassesHost):
 
 
 def run(case: DroppingCase | PausingCase, order: list[int]) -> list[Outcome]:
-    """The outcome of every flow of a case, in the order of the case; `order` as in `plain.played`."""
+    """The outcome of every flow of a case, in the order of the case; `order` as in `plain.finished`."""
     clock = Clock()
 
     def switch(_: str, number: int) -> Switch:
@@ -168,13 +168,7 @@ def run(case: DroppingCase | PausingCase, order: list[int]) -> list[Outcome]:
         return SlowHost(clock, case, link, slow[0]) if slow else ClassesHost(clock, case, link)
 
     _, hosts = network(case, switch, host)
-    for place, number in enumerate(order):
-        flow = case.flows[number]
-        receiver = Receiver(hosts[flow.destination], flow, place)
-        clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: clock.finished < len(case.flows))
-    senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
-    return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
+    return outcomes(finished(clock, case, order, hosts))
 
 
 def _receivers(draw: random.Random, case: Case, headroom: int, favourite: str) -> tuple[Slow, ...]:

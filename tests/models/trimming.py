@@ -15,7 +15,7 @@ from incast import Scenario
 from models import links, plain, switches
 from models.cases import US, Case, Flow, Link, Transport, selective_star, sprayed
 from models.clock import Clock
-from models.links import START, Wire
+from models.links import Wire
 from models.plain import ONE_PATH, TOLD, Outcome
 from models.spreading import SEED, mix
 
@@ -294,13 +294,7 @@ def played(
     switches, hosts = plain.network(
         case, lambda _, number: Switch(clock, case, number), lambda link: host_kind(clock, case, link)
     )
-    for place, number in enumerate(order):
-        flow = case.flows[number]
-        receiver = receiver_kind(hosts[flow.destination], flow, place)
-        clock.at(flow.start, START, place, hosts[flow.source].start, flow, number, receiver)
-    clock.run(lambda: clock.finished < len(case.flows))
-    senders = sorted((s for host in hosts.values() for s in host.senders), key=lambda s: s.number)
-    outcomes = [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
+    outcomes = plain.outcomes(plain.finished(clock, case, order, hosts, receiver_kind))
     return Run(outcomes, sum((switch.totals for switch in switches.values()), Counter()))
 
 
