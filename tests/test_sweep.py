@@ -317,6 +317,27 @@ def test_parameters_are_varied_beside_their_algorithm(scenario: Path) -> None:
         assert betas == [["0.4"], ["0.8"]]
 
 
+@pytest.mark.parametrize("command", [("compare", "--cc"), ("sweep", "--vary cc")])
+def test_a_parameter_that_the_choice_of_algorithms_would_undo_is_refused(
+    incast: Incast, scenario: Path, command: tuple[str, str]
+) -> None:
+    name, choice = command
+    chosen = ("--cc", "oscar") if name == "compare" else ("--vary", "cc=oscar")
+    for override in ("cc.tau=2", "cc.algorithm=hpcc", "cc={algorithm='hpcc'}"):
+        refused = incast.here(name, scenario, *chosen, "--set", override)
+        assert refused.returncode == 2
+        assert f"--set {override}: has no effect: {choice} chooses" in refused.stderr
+    done = incast.here("run", scenario, "--set", "cc={algorithm='oscar', tau=2}", "--out", "set")
+    plain = incast.here(name, scenario, *chosen, "--out", "plain")
+    # Does what the refusal of the parameter says.
+    varied = incast.here("sweep", scenario, "--vary", "cc=oscar", "--vary", "cc.tau=2", "--out", "varied")
+    assert [each.returncode for each in (done, plain, varied)] == [0, 0, 0]
+    run = Result.open(incast.folder / "set").fingerprint
+    assert rows(incast.folder / "varied/table.csv")[0]["fingerprint"] == run
+    if name == "compare":
+        assert Result.open(incast.folder / "plain/oscar").fingerprint != run
+
+
 def test_all_stands_for_what_each_combination_permits(
     incast: Incast, scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from incast.progress import Series
 from incast.real.kernel import KernelError
 from incast.results.result import Result
 from incast.scenario import Interrupted, Scenario
-from incast.scenario.choice import Choice, choose
+from incast.scenario.choice import Choice, choose, refuse_overrides
 
 
 def add(commands: Commands) -> None:
@@ -51,6 +51,7 @@ def add(commands: Commands) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, and prints the tables and where the results are."""
+    refuse_overrides(options.overrides, "--cc")
     chosen = variants(load(options, needs_algorithm=False), options.cc)
     if options.estimate:
         code = estimate(chosen.scenarios)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -99,6 +100,30 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
     if problems:
         raise scenario_error(list(problems))
     return Choice(scenarios, left_out, ALL in labels)
+
+
+def refuse_overrides(overrides: Sequence[str], choice: str) -> None:
+    """Refuses overrides of the section ``cc`` beside a choice of algorithms, which replaces that section.
+
+    Args:
+        overrides: Keys to set, as in :meth:`Scenario.load`.
+        choice: The option that chooses the algorithms, for the message.
+
+    Raises:
+        ScenarioError: When one of them would have no effect.
+    """
+    for text in overrides:
+        key = re.match(r"\s*(cc(?:\s*\.\s*\w+)*)\s*=", text)
+        if key is None:
+            continue
+        if key[1] in ("cc", "cc.algorithm", "cc.preset"):
+            help_ = f"give {choice} a name, or a name and a preset, like swift:oscar"
+        else:
+            help_ = f"`incast sweep FILE --vary cc=NAME --vary {text.strip()}` gives an algorithm a parameter"
+        raise ScenarioError(
+            f"--set {text}: has no effect: {choice} chooses the algorithms, and their parameters have their "
+            f"defaults\n    help: {help_}"
+        )
 
 
 def permitted(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:

@@ -14,7 +14,7 @@ from pathlib import Path
 from incast.errors import Problem, ScenarioError, scenario_error
 from incast.runs import store
 from incast.scenario import Scenario, template
-from incast.scenario.choice import ALL, Refusal, everything, permitted
+from incast.scenario.choice import ALL, Refusal, everything, permitted, refuse_overrides
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -150,6 +150,8 @@ def plan(
         ScenarioError: With the problems of all combinations.
     """
     axes = tuple(axis(text) for text in vary)
+    if any(a.key == ALGORITHM for a in axes):
+        refuse_overrides(overrides, "--vary cc")
     if any(a.key != ALGORITHM and "." not in a.key for a in axes):
         read = template if any(a.key == ALGORITHM for a in axes) else Scenario.load
         effective = tomllib.loads(read(file, list(overrides)).to_toml())
