@@ -145,11 +145,14 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
 
 
 def test_files_that_pages_name_are_there() -> None:
-    """Every path in code on a page that begins with a folder of the checkout exists; made files apart."""
+    """Every path in code on a page that begins with a folder of the checkout exists; made files apart.
+
+    Plans name files that are not there yet.
+    """
     rooms = "crates|tests|python|docs|benches|examples|papers|tools"
     made = {"docs/reproduction.md"}
     wrong, named = [], 0
-    for page in PAGES:
+    for page in (page for page in PAGES if page.parent.name != "plans"):
         text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
         for path in re.findall(rf"`((?:{rooms})/[\w./*-]*)`", text):
             named += 1

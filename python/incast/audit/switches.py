@@ -54,7 +54,7 @@ class Out:
         next: How many of its packets were replayed.
         busy: When its transmission ends.
         perhaps: Packets that came with a mark, and that a draw that is not known may have marked again.
-        totals: Those of `TOTALS`, as they follow from the replay.
+        totals: The numbers in `TOTALS`, as they follow from the replay.
     """
 
     port: Port
