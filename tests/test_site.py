@@ -80,9 +80,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_there(site: Path) -> None:
+    """Plans are not published: they describe what is not built yet."""
     pages = {p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md")}
     assert len(pages) > 25
-    assert [page.as_posix() for page in sorted(pages) if not (site / page).exists()] == []
+    missing = {page.as_posix() for page in pages if not (site / page).exists()}
+    assert {page for page in missing if not page.startswith("dev/plans/")} == set()
+    assert not (site / "dev/plans").exists()
 
 
 def test_every_public_name_is_on_the_page_of_the_api(site: Path) -> None:
