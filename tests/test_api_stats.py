@@ -219,8 +219,10 @@ def test_replications_are_the_runs_of_their_seeds() -> None:
     assert parallel.metrics == made.metrics
     assert parallel.results == {}
     assert "3 seeds" in str(made)
+    assert repr(made) == f"<Replications of 'random': 3 seeds, {len(made.metrics)} numbers>"
     only = incast.replicate(scenario, [1], measure=lambda r: {"flows": len(r.flows)})
     assert only.metrics["flows"].values == (62.0 + 1,)
+    assert repr(only) == "<Replications of 'random': 1 seed, 1 number>"
     with pytest.raises(ValueError, match="each once"):
         incast.replicate(scenario, [1, 1])
 
