@@ -230,6 +230,7 @@ def test_compare_takes_all_that_is_possible(monkeypatch: pytest.MonkeyPatch) -> 
     assert set(made) | set(made.left_out) | set(made.failed) == names
     assert len(made) + len(made.left_out) + len(made.failed) == len(names)
     assert list(made.failed) == ["breaks"]
+    assert repr(made) == f"<Comparison of 'small': {', '.join(made)}; failed: breaks>"
     assert {"constant", "retcp", "dctcp", "dcqcn", "demands"} <= set(made.left_out)
     assert "window" in made.left_out["demands"]
     assert made["hpcc"].fingerprint == scenario.with_algorithm("hpcc").run().fingerprint
@@ -249,7 +250,9 @@ def test_compare_takes_all_that_is_possible(monkeypatch: pytest.MonkeyPatch) -> 
 def test_compare_takes_one_text_and_raises_where_nothing_runs() -> None:
     incast.register("breaks", Breaks)
     scenario = incast.Scenario.from_toml(SMALL, "small.toml")
-    assert list(incast.compare(scenario, "oscar, swift:oscar")) == ["oscar", "swift:oscar"]
+    made = incast.compare(scenario, "oscar, swift:oscar")
+    assert list(made) == ["oscar", "swift:oscar"]
+    assert repr(made) == "<Comparison of 'small': oscar, swift:oscar>"
     with pytest.raises(RuntimeError, match="it broke"):
         incast.compare(scenario, ["breaks"])
     with pytest.raises(incast.ScenarioError, match="dctcp needs ECN marks"):

@@ -126,6 +126,19 @@ def test_results_pickle_with_all_they_have(result: incast.Result, tmp_path: Path
     assert copy.response("s0", 3, 0) is not None
 
 
+def test_a_response_is_of_a_port_by_any_of_its_names(result: incast.Result) -> None:
+    asked = result.response("s0", 3, 50_000_000, 200_000_000)
+    assert asked.lost_bytes != result.response("s0", 3).lost_bytes
+    for port in ("to h3", "s0->h3", "s0:3", ("s0", 3)):
+        found = result.response(port, from_ps=50_000_000, until_ps=200_000_000)
+        for quantity in ("steady_bytes", "peak_bytes", "settling_ps", "lost_bytes"):
+            assert getattr(found, quantity) == getattr(asked, quantity)
+    with pytest.raises(KeyError, match="no port is called 'to h9'"):
+        result.response("to h9")
+    with pytest.raises(TypeError, match="named once"):
+        result.response(("s0", 3), 3)
+
+
 def test_percentiles_are_values_that_occurred(result: incast.Result) -> None:
     assert stats.percentile([4, 1, 3, 2], 50) == 2
     assert stats.percentile([4, 1, 3, 2], 51) == 3
@@ -206,8 +219,10 @@ def test_replications_are_the_runs_of_their_seeds() -> None:
     assert parallel.metrics == made.metrics
     assert parallel.results == {}
     assert "3 seeds" in str(made)
+    assert repr(made) == f"<Replications of 'random': 3 seeds, {len(made.metrics)} numbers>"
     only = incast.replicate(scenario, [1], measure=lambda r: {"flows": len(r.flows)})
     assert only.metrics["flows"].values == (62.0 + 1,)
+    assert repr(only) == "<Replications of 'random': 1 seed, 1 number>"
     with pytest.raises(ValueError, match="each once"):
         incast.replicate(scenario, [1, 1])
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -176,6 +180,60 @@ def test_they_draw_where_they_are_told_and_leave_the_rest_alone(results: dict[st
     assert plot.fct_cdf(results, axes=right) is right
     assert left.figure is figure
     assert dict(mpl.rcParams) == before
+
+
+# A backend like that of notebooks: it turns the interactive mode on when it is first loaded.
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas
+
+matplotlib.interactive(True)
+"""
+
+DRAWN = """
+import matplotlib as mpl
+
+import incast
+from helpers import SMALL
+from incast import plot
+
+result = incast.Scenario.from_toml(SMALL).with_({"probe.flows": ["all"]}).run()
+mpl.rcParams["font.size"] = 9.0
+before = dict(mpl.rcParams)
+plot.queue(result)
+plot.fairness(result)
+after = dict(mpl.rcParams)
+print({key: after[key] for key in sorted(after) if after[key] != before[key]})
+"""
+
+
+def test_what_a_backend_sets_when_it_is_loaded_by_a_picture_stays(tmp_path: Path) -> None:
+    (tmp_path / "made_backend.py").write_text(BACKEND)
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "MPLBACKEND": "module://made_backend", "PYTHONPATH": paths}
+    command = [sys.executable, "-c", DRAWN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "{'interactive': True}"
+
+
+def test_the_look_restores_its_own_keys_only() -> None:
+    # A user's font and a title size set within: the first comes back, the second stays.
+    with mpl.rc_context({"font.size": 9.0, "axes.titlesize": 11.0, "lines.markersize": 5.0}):
+        with style.look():
+            assert mpl.rcParams["font.size"] == 7.0
+            mpl.rcParams["axes.titlesize"] = 12.0
+            mpl.rcParams["lines.markersize"] = 6.0
+        now = [mpl.rcParams[key] for key in ("font.size", "axes.titlesize", "lines.markersize")]
+        assert now == [9.0, 12.0, 6.0]
+        with pytest.raises(ZeroDivisionError), style.look():
+            _ = 1 / 0
+        assert mpl.rcParams["font.size"] == 9.0
+
+
+def test_the_look_has_no_key_of_a_backend() -> None:
+    own = {key.partition(".")[0] for key in style._RC}
+    assert not own & {"backend", "backend_fallback", "interactive", "macosx", "tk", "toolbar", "webagg"}
 
 
 def test_a_picture_is_as_wide_as_a_column(results: dict[str, incast.Result]) -> None:

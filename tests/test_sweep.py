@@ -297,6 +297,7 @@ def test_an_executor_is_whatever_has_its_methods(scenario: Path, tmp_path: Path)
     there = sweep.run(plan, folder=tmp_path / "there", executor=sweep.Local(2), fresh=True)
     assert here.state.made == there.state.made == 4
     assert contents(here.folder) == contents(there.folder)
+    assert repr(here) == "<Sweep of 'small': 2 entries × 2 seeds>"
 
 
 def test_a_plan_says_everything_that_is_wrong_before_anything_runs(scenario: Path) -> None:

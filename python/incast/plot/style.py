@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,11 +96,21 @@ _RC = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """A context with the style of all pictures; nothing is changed outside it."""
+    """A context with the style of all pictures; nothing is changed outside it.
+
+    Only the style's own keys are restored, and only those that nobody set within: a backend that is loaded
+    within keeps its settings, such as the interactive mode of notebooks.
+    """
     import matplotlib as mpl
 
-    with mpl.rc_context(_RC):  # type: ignore[arg-type]  # matplotlib lists every key as a literal
+    settings: MutableMapping[Any, Any] = mpl.rcParams  # matplotlib lists every key as a literal
+    before = {key: settings[key] for key in _RC}
+    settings.update(_RC)
+    ours = {key: settings[key] for key in _RC}
+    try:
         yield
+    finally:
+        settings.update({key: value for key, value in before.items() if settings[key] == ours[key]})
 
 
 def base(label: str) -> str:

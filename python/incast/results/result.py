@@ -379,19 +379,25 @@ class Result(Tables):
         last_round = delivered - self.flows.column("base_rtt_ps")
         return start, max(start, int(np.min(last_round[delivered > start], initial=end)))
 
-    def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> _core.Response:
+    def response(
+        self,
+        node: str | tuple[str, int],
+        port: int | None = None,
+        from_ps: int = 0,
+        until_ps: int | None = None,
+    ) -> _core.Response:
         """Returns the response of a probed port in an interval: steady queue, settling, loss of use.
 
         Args:
-            node: Name of the node.
-            port: Number of the port at its node.
+            node: As for :meth:`port`.
+            port: As for :meth:`port`.
             from_ps: When the interval begins, in picoseconds.
             until_ps: When it ends; none is the last sample.
 
         Raises:
             KeyError: When the port has no samples there.
         """
-        return self._core.response(node, port, from_ps, until_ps)
+        return self._core.response(*self._port(node, port), from_ps, until_ps)
 
     def _flow(self, number: int | str) -> int:
         found = self.find_flows(number)

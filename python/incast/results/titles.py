@@ -1,4 +1,4 @@
-"""Names of what stands in the place of an algorithm in results."""
+"""Names of what stands in the place of an algorithm in results, and numbers of things."""
 
 from __future__ import annotations
 
@@ -18,3 +18,14 @@ def made(result: Result) -> str:
 def other(label: str) -> str:
     """Returns the name of an entry that is not a listed algorithm: a transport's, or the label."""
     return next((control.title for control in catalogue.own_controls() if control.name == label), label)
+
+
+def number_of(number: int, one: str, several: str | None = None) -> str:
+    """Returns a number of things in words: ``1 seed``, ``3 seeds``.
+
+    Args:
+        number: The number.
+        one: The word for one of them.
+        several: The word for several; none is ``one`` with an s.
+    """
+    return f"{number} {one if number == 1 else several or f'{one}s'}"

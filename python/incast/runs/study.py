@@ -15,6 +15,7 @@ from incast.errors import Problem, ResultError, unsaid, warn
 from incast.results import stats
 from incast.results.result import Result, warnings_of
 from incast.results.stats import Estimate
+from incast.results.titles import number_of
 from incast.runs import store
 from incast.scenario import Scenario, template
 from incast.scenario.choice import choose
@@ -32,17 +33,23 @@ class Replications:
         results: The result of each, by its seed; empty unless ``keep`` was set.
         metrics: The mean of each number over the seeds, with its interval.
         warnings: The warnings about the scenario with any of the seeds, and verdicts on the runs, each once.
+        name: The scenario's name.
     """
 
     seeds: tuple[int, ...]
     metrics: Mapping[str, Estimate]
     results: Mapping[int, Result] = field(default_factory=dict, repr=False)
     warnings: tuple[Problem, ...] = ()
+    name: str = ""
 
     @property
     def notices(self) -> list[str]:
         """Notices for the user: the warnings."""
         return [f"warning: {problem}" for problem in self.warnings]
+
+    def __repr__(self) -> str:
+        seeds, numbers = number_of(len(self.seeds), "seed"), number_of(len(self.metrics), "number")
+        return f"<Replications of {self.name!r}: {seeds}, {numbers}>"
 
     def __str__(self) -> str:
         width = max(map(len, self.metrics), default=0)
@@ -124,7 +131,8 @@ def replicate(
     names = [name for name in numbers[0] if all(name in numbers[n] for n in order)]
     drawn = stats.drawn(batch.infos.values())
     estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence, drawn) for name in names}
-    return Replications(known, estimates, {known[n]: results[n] for n in order if keep}, tuple(warned))
+    kept = {known[n]: results[n] for n in order if keep}
+    return Replications(known, estimates, kept, tuple(warned), scenario.name)
 
 
 class Comparison(dict[str, Result]):
@@ -133,12 +141,14 @@ class Comparison(dict[str, Result]):
     Reading the result of a run that failed raises what it failed with.
 
     Attributes:
+        name: The scenario's name.
         left_out: The reasons for which algorithms of ``"all"`` were left out, by their names.
         failed: What a run failed with, by the name of its algorithm.
     """
 
-    def __init__(self, left_out: Mapping[str, str]) -> None:
+    def __init__(self, name: str, left_out: Mapping[str, str]) -> None:
         super().__init__()
+        self.name = name
         self.left_out = dict(left_out)
         self.failed: dict[str, Exception] = {}
 
@@ -147,6 +157,10 @@ class Comparison(dict[str, Result]):
             raise self.failed[name]
         why = f"{name} was left out: {self.left_out[name]}" if name in self.left_out else name
         raise KeyError(why)
+
+    def __repr__(self) -> str:
+        failed = f"; failed: {', '.join(self.failed)}" if self.failed else ""
+        return f"<Comparison of {self.name!r}: {', '.join(self)}{failed}>"
 
 
 def compare(
@@ -185,7 +199,7 @@ def compare(
     labels = [label.strip() for label in cc.split(",")] if isinstance(cc, str) else cc
     names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
     chosen = choose(of, names)
-    results = Comparison(chosen.left_out)
+    results = Comparison(of.name, chosen.left_out)
     said = [problem for each in chosen.scenarios.values() for problem in each.warnings]
     warn(said, 2)
     for name, each in chosen.scenarios.items():

@@ -16,6 +16,7 @@ from incast._build import build
 from incast.errors import Problem, ResultError
 from incast.progress import State
 from incast.results.result import warnings_of
+from incast.results.titles import number_of
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job
 from incast.runs.sweep.plan import Plan
@@ -49,6 +50,11 @@ class Sweep:
     state: State
     warnings: Mapping[Problem, int]
     files: list[Path]
+
+    def __repr__(self) -> str:
+        entries = len({run.values for run in self.plan.runs})
+        seeds = number_of(self.plan.seeds, "seed")
+        return f"<Sweep of {self.plan.name!r}: {number_of(entries, 'entry', 'entries')} × {seeds}>"
 
 
 def default_folder(plan: Plan) -> Path:
