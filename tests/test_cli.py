@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from helpers import PLUGIN, RING, ROOT, Incast
-from incast import Result, Scenario, _core, demo
+from incast import Result, Scenario, ScenarioError, _core, compare, demo
+from incast.catalogue import canonical
+from incast.errors import nearest
 from stored import stored
 
-KINDS = ("algorithms", "topologies", "traffic", "distributions")
+KINDS = ("algorithms", "topologies", "traffic", "distributions", "sections")
 
 
 def fits(text: str) -> bool:
@@ -114,6 +116,59 @@ def test_list_suggests_what_may_be_meant(incast: Incast) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert "there is nothing called 'ocsar'\n    help: did you mean 'oscar'?" in done.stderr
+    # From names of all kinds, sections and keys; a name of something comes before a key (`rails`).
+    for word, meant in (
+        ("rail", "rail-optimized"),
+        ("swich", "switch"),
+        ("kmn", "kmin"),
+        ("algoritms", "algorithms"),
+    ):
+        assert f"help: did you mean '{meant}'?" in incast.here("list", word).stderr
+
+
+def test_list_finds_names_as_people_write_them(incast: Incast) -> None:
+    for written, name in (
+        ("OSCAR", "oscar"),
+        ("θ-PowerTCP", "theta-powertcp"),
+        ("new reno", "newreno"),
+        ("Swift:OSCAR", "swift:oscar"),
+        ("NDP", "ndp"),
+        ("Fat_Tree", "fat-tree"),
+        ("Switch.ECN", "switch.ecn"),
+    ):
+        assert incast.here("list", written).stdout == incast.here("list", name).stdout != ""
+
+
+def test_list_has_sections_and_keys(incast: Incast) -> None:
+    shown = incast.here("list", "sections").stdout
+    known = [section for section in _core.sections() if section.name]
+    assert re.findall(r"^  (\S+) ", shown, re.MULTILINE) == [section.name for section in known]
+    for section in known:
+        # A section within another is named by its end too, unless that is the name of something else.
+        done = incast.here("list", section.name)
+        assert done.returncode == 0
+        assert fits(done.stdout)
+        if section.name in KINDS:
+            continue
+        assert done.stdout.startswith(f"[{section.name}]\n")
+        for key in section.keys:
+            assert re.search(rf"^  {key.name} (= \S|\()", done.stdout, re.MULTILINE)
+    assert incast.here("list", "ecn").stdout == incast.here("list", "switch.ecn").stdout
+    assert incast.here("list", "bfc").stdout.startswith("BFC\n")
+    kmin = " ".join(incast.here("list", "kmin").stdout.split())
+    assert kmin.startswith("kmin, a key of [switch.ecn] kmin (required) No marks up to this length.")
+    # Two kinds of traffic have a load, each with a line of its own.
+    load = incast.here("list", "load").stdout
+    assert re.findall(r"^  (traffic \S+) ", load, re.MULTILINE) == ["traffic poisson", "traffic incast"]
+
+
+def test_list_has_algorithms_of_a_plugin(incast: Incast) -> None:
+    (incast.folder / "own.py").write_text(PLUGIN)
+    shown = incast("list", "algorithms", "--plugin", "own.py").stdout
+    assert fits(shown)
+    assert re.search(r"\nyour own\n  fixed-rate +\S", shown)
+    assert "your own" not in incast("list", "algorithms").stdout
+    assert "group: your own" in incast("list", "fixed-rate", "--plugin", "own.py").stdout
 
 
 def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) -> None:
@@ -462,7 +517,6 @@ BAD = {
     "not a number": (["run", "small.toml", "--seed", "one"], "whole number"),
     "unknown command": (["rum", "small.toml"], "rum"),
     "unknown option": (["run", "small.toml", "--sed", "1"], "--sed"),
-    "no command": ([], "COMMAND"),
 }
 
 
@@ -493,6 +547,83 @@ def test_help_and_version(incast: Incast) -> None:
         assert done.returncode == 0
         assert fits(done.stdout)
     assert "130  stopped by Ctrl-C" in incast("--help").stdout
+
+
+def test_a_command_alone_prints_its_help(incast: Incast) -> None:
+    for command in ((), ("kernel",)):
+        done = incast(*command)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == incast(*command, "--help").stdout
+
+
+def test_unknown_commands_and_options_get_a_suggestion(incast: Incast) -> None:
+    for line, message in (
+        ("rum small.toml", 'incast: there is no command "rum"; did you mean "run"?'),
+        ("kernel lod oscar", 'incast kernel: there is no command "lod"; did you mean "load"?'),
+        ("run x.toml --oot y", "incast run: there is no option --oot; did you mean --out?"),
+        ("run x.toml --sede=3", "incast run: there is no option --sede; did you mean --seed?"),
+        ("run x.toml --zzz", "incast run: there is no option --zzz\n    help: `incast run --help` shows all"),
+        ("qqq", 'incast: there is no command "qqq"\n    help: `incast --help` shows all'),
+    ):
+        done = incast.here(*line.split())
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{message}\n")
+    for line, message in (
+        ("plot x --kind quee", "argument --kind: there is no 'quee'; did you mean 'queue'?"),
+        ("completion bsh", "argument SHELL: there is no 'bsh'; did you mean 'bash'?"),
+        ("testbed x --switch zzz", "there is no 'zzz' (choose from auto, kernel, user)"),
+    ):
+        done = incast.here(*line.split())
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in done.stderr
+
+
+def test_suggestions_are_those_of_scenario_files() -> None:
+    # The words of the test in `grammar/suggest.rs`, with the same answers.
+    known = ["oscar", "hpcc", "powertcp", "theta-powertcp", "dcqcn"]
+    for word, meant in (
+        ("oscra", "oscar"),
+        ("HPCC", "hpcc"),
+        ("theta_powertcp", "theta-powertcp"),
+        ("power", "powertcp"),
+        ("zzz", None),
+        ("", None),
+    ):
+        assert nearest(word, known) == meant
+    # Of an algorithm in a scenario, the core itself suggests.
+    names = [algorithm.name for algorithm in _core.algorithms()]
+    scenario = Scenario.load(ROOT / "examples/microburst.toml")
+    answers = set()
+    for word in ("ocsar", "hpc", "powertpc", "theta", "dctpc", "swft", "tmely", "qqqq", "rno", "mscc"):
+        with pytest.raises(ScenarioError) as refused:
+            scenario.with_algorithm(word)
+        near = nearest(word, names)
+        assert refused.value.problems[0].hint == (None if near is None else f'did you mean "{near}"?')
+        answers.add(near)
+    assert len(answers) > 5
+
+
+def test_results_have_the_known_names_of_algorithms(incast: Incast, scenario: Path) -> None:
+    done = incast("compare", scenario, "--cc", "OSCAR,New Reno,Swift:Oscar", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    folders = [path.parent for path in incast.folder.glob("out/*/result.json")]
+    found = sorted(name for folder in folders for name in Result.open(folder).info["algorithms"])
+    assert found == ["newreno:rfc", "oscar:fair", "swift:oscar"]
+    assert "is given twice" in incast.here("compare", scenario, "--cc", "OSCAR,oscar").stderr
+    swept = incast("sweep", scenario, "--vary", "cc=OSCAR,Swift", "--out", "swept", "--jobs", "1")
+    assert swept.returncode == 0
+    assert set(re.findall(r"^(oscar|swift) ", swept.stdout, re.MULTILINE)) == {"oscar", "swift"}
+    again = incast.here("sweep", scenario, "--vary", "cc=OSCAR,oscar")
+    assert again.returncode == 2
+    assert "'oscar' is given twice" in again.stderr
+    made = compare(scenario, ["θ-PowerTCP"], threads=1)
+    assert list(made) == ["theta-powertcp"]
+
+
+def test_an_algorithm_of_your_own_keeps_its_name() -> None:
+    assert canonical("New Reno") == "newreno"
+    assert canonical("New Reno", {"New Reno"}) == "New Reno"
+    assert canonical("nothing:X") == "nothing:X"
+    assert canonical("swift:X") == canonical("SWIFT:X") == "swift:X"
 
 
 def test_every_example_is_fine(incast: Incast) -> None:

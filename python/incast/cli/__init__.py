@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from incast._build import __version__
 from incast._terminal import guarded
+from incast.cli import unknown
 from incast.errors import PluginError, ResultError, ScenarioError, WireError
 from incast.real.kernel import KernelError
 from incast.scenario import Interrupted
@@ -71,7 +72,9 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str] | None) -> int:
-    options = parser().parse_args(arguments)
+    options = unknown.read(parser(), sys.argv[1:] if arguments is None else arguments)
+    if isinstance(options, int):
+        return options
     try:
         return int(options.act(options))
     except Interrupted as stop:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from incast import catalogue
-from incast.cli.options import Commands, add_command
+from incast.cli.options import Commands, add_command, choice_option
 from incast.scenario.choice import ALL
 
 FILES = "files"
@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
         "Prints a script that completes commands, options and names in a shell.",
         epilog=_EPILOG,
     )
-    sub.add_argument("shell", choices=sorted(_SHELLS), metavar="SHELL", help="bash, fish or zsh")
+    choice_option(sub, "shell", sorted(_SHELLS), "bash, fish or zsh", metavar="SHELL")
 
 
 _EPILOG = """\

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast import _core
+from incast.catalogue import canonical
 from incast.cli.options import Commands, add_command, flag_option, path_option
 from incast.cli.table import number, paragraph
 from incast.results.result import Result
@@ -59,6 +60,7 @@ def add(commands: Commands) -> None:
     sub.add_argument(
         "--cc",
         default="hpcc",
+        type=canonical,
         metavar="NAME[:PRESET]",
         help="the algorithm of the converted scenario, which the files do not name (default: hpcc)",
     )

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from incast import catalogue
-from incast.cli.options import Commands, add_command
+from incast._terminal import WIDTH, cells
+from incast.algorithm import registered
+from incast.catalogue import folded
+from incast.cli.options import Commands, add_command, plugin_option
 from incast.cli.table import Column, paragraph, section, table
+from incast.errors import nearest
 
 BAD_INPUT = 2
 
 
 def algorithms() -> str:
-    """Lists algorithms, and transports and networks with control of their own, by group, with needs."""
-    known = _listed()
-    width = max(len(one.name) for one in known)
+    """Lists algorithms, and transports and networks with control of their own, by group, with needs.
+
+    Those that are registered, by a plugin for instance, come last.
+    """
+    known, own = _listed(), registered()
+    width = max(len(name) for name in [*(one.name for one in known), *own])
     parts = []
     for family in catalogue.families():
         rows = [[one.name, one.summary, _needs(one)] for one in known if one.family == family.name]
         if rows:
             parts.append(section(f"{family.name}: {family.meaning}", rows, width))
+    if own:
+        parts.append(section("your own", [[name, summary] for name, summary in own.items()], width))
     return "\n".join(["algorithms", *(f"\n{part}" for part in parts)])
 
 
@@ -49,11 +57,21 @@ def distributions() -> str:
     return section("distributions", [[d.name, d.meaning] for d in catalogue.distributions()])
 
 
+def sections() -> str:
+    """Lists the sections of scenario files, and those within them."""
+    return section("sections", [[s.name, s.brief] for s in _sections()])
+
+
+def _sections() -> list[catalogue.Kind]:
+    return [one for one in catalogue.sections() if one.name]
+
+
 KINDS: dict[str, Callable[[], str]] = {
     "algorithms": algorithms,
     "topologies": topologies,
     "traffic": traffic,
     "distributions": distributions,
+    "sections": sections,
 }
 
 
@@ -63,10 +81,13 @@ def add(commands: Commands) -> None:
         commands,
         act,
         "list",
-        "list algorithms, topologies, traffic, distributions",
+        "list algorithms, topologies, traffic, distributions, sections",
         "Lists what is available, or explains one entry.",
     )
-    sub.add_argument("what", nargs="?", metavar="WHAT", help=f"{', '.join(KINDS)}, or the name of one entry")
+    sub.add_argument(
+        "what", nargs="?", metavar="WHAT", help=f"{', '.join(KINDS)}, or the name of one entry or key"
+    )
+    plugin_option(sub)
 
 
 def act(options: argparse.Namespace) -> int:
@@ -74,7 +95,7 @@ def act(options: argparse.Namespace) -> int:
     what: str | None = options.what
     if what is None:
         print("\n\n".join(text() for text in KINDS.values()))
-        print("\nMore on one of them: incast list oscar, incast list fat-tree")
+        print("\nMore on one of them: incast list oscar, incast list ecn")
         return 0
     if what in KINDS:
         print(KINDS[what]())
@@ -83,42 +104,94 @@ def act(options: argparse.Namespace) -> int:
     if text is not None:
         print(text)
         return 0
-    near = difflib.get_close_matches(what, [*KINDS, *names()], 1)
+    # A key is suggested only where no entry is near: `rail` is the topology, not its key `rails`.
+    near = nearest(what, [*KINDS, *_entries()]) or nearest(what, _keyed())
     print(f"incast: there is nothing called {what!r}", file=sys.stderr)
     if near:
-        print(f"    help: did you mean {near[0]!r}?", file=sys.stderr)
+        print(f"    help: did you mean {near!r}?", file=sys.stderr)
     print("    help: `incast list` shows all names", file=sys.stderr)
     return BAD_INPUT
 
 
 def names() -> list[str]:
     """Every name that ``incast list NAME`` accepts."""
-    found = [one.name for one in _listed()]
+    return list(dict.fromkeys([*_entries(), *_keyed()]))
+
+
+def _entries() -> list[str]:
+    found = [*(one.name for one in _listed()), *registered()]
     found += [kind.name for kind in [*catalogue.topologies(), *catalogue.traffic()]]
-    return found + [d.name for d in catalogue.distributions()]
+    found += [d.name for d in catalogue.distributions()]
+    return found + [one.name for one in _sections()]
+
+
+def _keyed() -> dict[str, list[tuple[str, catalogue.Key]]]:
+    """Returns every key by its name, each with the places that have it."""
+    found: dict[str, list[tuple[str, catalogue.Key]]] = {}
+    for place, kind in _places():
+        for key in kind.keys:
+            found.setdefault(key.name, []).append((place, key))
+    return found
+
+
+def _places() -> Iterator[tuple[str, catalogue.Kind]]:
+    """Yields all that has keys, each with its name in a text."""
+    for one in catalogue.sections():
+        yield f"[{one.name}]" if one.name else "the top of the file", one
+    named = {topology.name for topology in catalogue.named_topologies()}
+    for word, of in (("topology", catalogue.topologies()), ("traffic", catalogue.traffic())):
+        for kind in of:
+            if kind.name not in named:
+                yield f"{word} {kind.name}", kind
 
 
 def entry(name: str) -> str | None:
-    """The description of one entry, or None if there is none of this name."""
-    plain, _, preset = name.partition(":")
+    """The description of one entry, section or key, or None if there is none of this name."""
+    own = registered()
+    if name in own:
+        return "\n".join([name, paragraph(own[name]), "group: your own"])
+    plain, _, preset = catalogue.canonical(name).partition(":")
     algorithm = catalogue.algorithm(plain, preset or None)
     if algorithm is not None:
         return _algorithm(algorithm, preset)
     for control in catalogue.own_controls():
-        if control.name == name:
+        if folded(control.name) == folded(name):
             return _own_control(control)
     for named in catalogue.named_topologies():
-        if named.name == name:
+        if folded(named.name) == folded(name):
             return _named(named)
     # A kind of topology and one of traffic may share their name, as the two files of one format do.
     kinds = [("topology", catalogue.topologies()), ("traffic", catalogue.traffic())]
-    texts = [_kind(kind, word) for word, of in kinds for kind in of if kind.name == name]
+    texts = [_kind(kind, word) for word, of in kinds for kind in of if folded(kind.name) == folded(name)]
     if texts:
         return "\n\n".join(texts)
     for distribution in catalogue.distributions():
-        if distribution.name.lower() == name.lower():
+        if folded(distribution.name) == folded(name):
             return _distribution(distribution)
-    return None
+    return _section(name) or _key(name)
+
+
+def _section(name: str) -> str | None:
+    """The keys of a section, which may be named by its end where only one ends so."""
+    word = folded(name)
+    found = [one for one in _sections() if folded(one.name) == word]
+    found = found or [one for one in _sections() if folded(one.name).endswith(f".{word}")]
+    if len(found) != 1:
+        return None
+    return "\n".join([f"[{found[0].name}]", paragraph(found[0].summary), "", "keys", *_keys(found[0].keys)])
+
+
+def _key(name: str) -> str | None:
+    """A key with its section; or one line for each section that has it."""
+    keyed = _keyed()
+    word = next((key for key in keyed if folded(key) == folded(name)), None)
+    if word is None:
+        return None
+    places = keyed[word]
+    if len(places) > 1:
+        return section(f"{word}, a key of", [[place, key.meaning] for place, key in places])
+    place, key = places[0]
+    return "\n".join([f"{word}, a key of {place}", "", *_keys([key])])
 
 
 def _algorithm(algorithm: catalogue.Algorithm, preset: str) -> str:
@@ -189,7 +262,9 @@ def _keys(keys: Sequence[catalogue.Key]) -> list[str]:
     """The keys of a section, each with its meaning."""
     parts = []
     for key in keys:
-        parts.append(f"  {key.name} {key.default}")
+        line = f"  {key.name} {key.default}"
+        # The default of a section within a section is a whole table.
+        parts.append(line if cells(line) <= WIDTH else paragraph(line.strip(), " " * 6)[4:])
         parts.append(paragraph(f"{key.meaning} Write {key.values}.", "      "))
     return parts
 

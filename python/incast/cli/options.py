@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from incast.algorithm import load_plugin
+from incast.errors import nearest
 from incast.runs.runner import Executor, Local
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -60,6 +61,28 @@ def flag_option(sub: argparse.ArgumentParser, name: str, about: str) -> None:
     sub.add_argument(name, action="store_true", help=about)
 
 
+def choice_option(
+    sub: argparse.ArgumentParser,
+    name: str,
+    words: Sequence[str],
+    about: str,
+    *,
+    metavar: str | None = None,
+    default: str | None = None,
+) -> None:
+    """Adds an option, or an argument, that takes one of some words; a wrong one gets a suggestion."""
+
+    def read(text: str) -> str:
+        if text in words:
+            return text
+        near = nearest(text, words)
+        more = f" (choose from {', '.join(words)})" if near is None else f"; did you mean {near!r}?"
+        raise argparse.ArgumentTypeError(f"there is no {text!r}{more}")
+
+    # The words are given to argparse too: completion reads them there.
+    sub.add_argument(name, type=read, choices=tuple(words), metavar=metavar, default=default, help=about)
+
+
 def number_option(
     sub: argparse.ArgumentParser,
     name: str,
@@ -89,6 +112,12 @@ def scenario_options(
         metavar="KEY=VALUE",
         help="set a key of the scenario, like topology.rate=400Gbps; may be repeated",
     )
+    plugin_option(sub)
+    number_option(sub, "--seed", seed, "seed of every random draw (default: the scenario's)")
+
+
+def plugin_option(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that names files with algorithms."""
     sub.add_argument(
         "--plugin",
         type=plugin,
@@ -97,7 +126,6 @@ def scenario_options(
         help="a file with an algorithm of your own, in Python (.py) or a shared library (.so), "
         "which can then be named; may be repeated",
     )
-    number_option(sub, "--seed", seed, "seed of every random draw (default: the scenario's)")
 
 
 def results_argument(sub: argparse.ArgumentParser) -> None:

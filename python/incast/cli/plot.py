@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from incast.cli.options import Commands, add_command, results_argument
+from incast.cli.options import Commands, add_command, choice_option, results_argument
 from incast.cli.report import folders
 from incast.cli.show import open_result
 from incast.cli.tables import title
@@ -75,8 +75,8 @@ def add(commands: Commands) -> None:
         f"Kinds: {'; '.join(f'{name}: {kind.about}' for name, kind in KINDS.items())}.",
     )
     results_argument(sub)
-    sub.add_argument(
-        "--kind", choices=tuple(KINDS), metavar="KIND", help=f"one of {', '.join(KINDS)} (default: what fits)"
+    choice_option(
+        sub, "--kind", tuple(KINDS), f"one of {', '.join(KINDS)} (default: what fits)", metavar="KIND"
     )
     sub.add_argument(
         "--port", type=_port, metavar="NODE:PORT", help="the port to draw, like s0:15 (default: the busiest)"

@@ -7,7 +7,15 @@ import time
 from pathlib import Path
 
 from incast.cli.common import is_complete, load
-from incast.cli.options import Commands, add_command, flag_option, path_option, quiet_option, scenario_options
+from incast.cli.options import (
+    Commands,
+    add_command,
+    choice_option,
+    flag_option,
+    path_option,
+    quiet_option,
+    scenario_options,
+)
 from incast.cli.run import run_and_show, run_one, say, warn, warn_late
 from incast.cli.table import columns, number, table
 from incast.errors import ResultError
@@ -30,12 +38,13 @@ def add(commands: Commands) -> None:
         "before anything is created.",
     )
     scenario_options(sub)
-    sub.add_argument(
+    choice_option(
+        sub,
         "--switch",
-        choices=("auto", "kernel", "user"),
-        default="auto",
-        help="what forwards packets: the kernel (tbf and clsact), a switch in user space, which can delay "
+        ("auto", "kernel", "user"),
+        "what forwards packets: the kernel (tbf and clsact), a switch in user space, which can delay "
         "packets, or whichever the delays of the links need (default)",
+        default="auto",
     )
     path_option(sub, "--out", "DIR", "where to save the result (default: under incast-results/)")
     flag_option(sub, "--fresh", "replace another complete result in the folder of --out")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
 from incast._terminal import WIDTH, printable, short, shortened, wipe
-from incast.catalogue import read_quantity, write_quantity
+from incast.catalogue import canonical, read_quantity, write_quantity
 from incast.cli.options import (
     Commands,
     add_command,
@@ -47,7 +47,9 @@ def add(commands: Commands) -> None:
         metavar="HOST[:PORT]",
         help=f"address at which `incast receive` listens (port: {PORT})",
     )
-    sub.add_argument("--cc", required=True, metavar="NAME[:PRESET]", help="the algorithm: `incast list`")
+    sub.add_argument(
+        "--cc", required=True, type=canonical, metavar="NAME[:PRESET]", help="the algorithm: `incast list`"
+    )
     sub.add_argument("--rtt", required=True, type=quantity("time"), metavar="TIME", help="RTT without queues")
     sub.add_argument(
         "--rate", required=True, type=quantity("rate"), metavar="RATE", help="rate of this machine's link"

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from incast.errors import nearest
 from incast.ledger.quantity import Band, quantity, unit_of
 from incast.ledger.reader import LedgerError, Reader, parse
 from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed, says_nothing
@@ -665,11 +666,9 @@ def find(papers: Path, wanted: Sequence[str]) -> list[Figure]:
     for word in wanted:
         matching = [name for name in known if word in ("all", name, name.partition("/")[0])]
         if not matching:
-            import difflib
-
             words = [*known, *dict.fromkeys(name.partition("/")[0] for name in known), "all"]
-            near = difflib.get_close_matches(word, words, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = nearest(word, words)
+            hint = f"; did you mean {near!r}?" if near else ""
             raise LedgerError(
                 f"there is no figure {word!r}{hint}\n    help: `incast reproduce --list` shows them"
             )

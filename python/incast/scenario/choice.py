@@ -65,12 +65,13 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
 
     Args:
         scenario: The scenario.
-        labels: Names like ``oscar`` and ``swift:oscar``, and ``all``.
+        labels: Names like ``oscar`` and ``swift:oscar``, as people write them, and ``all``.
         source: Where the labels are written, for messages.
 
     Raises:
         ScenarioError: With the problems of all that are named; or when no algorithm is left.
     """
+    labels = [named(label) for label in labels]
     scenarios: dict[str, Scenario] = {}
     left_out: dict[str, str] = {}
     problems: dict[Problem, None] = {}
@@ -100,6 +101,11 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
     if problems:
         raise scenario_error(list(problems))
     return Choice(scenarios, left_out, ALL in labels)
+
+
+def named(label: str) -> str:
+    """Returns the label of an algorithm as results carry it; names may be written as people write them."""
+    return catalogue.canonical(label, registered())
 
 
 def refuse_overrides(overrides: Sequence[str], choice: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from incast.errors import Problem, ScenarioError, scenario_error
 from incast.runs import store
 from incast.scenario import Scenario, template
-from incast.scenario.choice import ALL, Refusal, everything, permitted, refuse_overrides
+from incast.scenario.choice import ALL, Refusal, everything, named, permitted, refuse_overrides
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -99,6 +99,8 @@ def axis(text: str) -> Axis:
             f"--vary {text}: seeds cannot be varied; give their number instead\n    help: --seeds 5"
         )
     values = tuple(value.strip() for value in _split(rest))
+    if key == ALGORITHM:
+        values = tuple(map(named, values))
     if not all(values):
         raise ScenarioError(f"--vary {text}: a value is missing\n{help_}")
     twice = [value for n, value in enumerate(values) if value in values[:n]]
