@@ -319,6 +319,7 @@ def test_replications_are_compared() -> None:
     assert a.flows["small"] == min(len(one.flow_times().slowdown) for one in a.results.values())
     assert a.flows["large"] == 0
     assert incast.difference(a, b, "p99.small").low > 0
+    assert a.unfinished == {seed: frozenset() for seed in a.seeds}
     few = incast.difference(a, replace(b, flows={"small": 61}), "p99.small")
     assert few.why == "p99 of 61 flows is their largest"
     assert incast.difference(a, b, "p99.large").why == "no value in 3 of 3 seeds"
@@ -334,6 +335,18 @@ def test_a_scenario_without_draws_is_exact_with_two_seeds() -> None:
     found = incast.difference(a, b, "mean.all")
     assert (found.why, found.seeds) == ("exact", 2)
     assert found.low == found.value == found.high
+
+
+def test_runs_with_unfinished_flows_have_no_slowdown() -> None:
+    # 300 KB need 24 us at 100 Gbps: the second flow, which starts 1 us before the end, cannot finish.
+    flow = {"kind": "flows", "from": "h0", "to": "h1", "size": "300KB"}
+    traffic = [{**flow, "name": "a"}, {**flow, "name": "b", "start": "999us"}]
+    scenario = incast.Scenario.from_toml(SMALL).with_(traffic=traffic, probe={})
+    made = incast.replicate(scenario, 2)
+    assert made.metrics["flows_unfinished"].mean == 1
+    assert made.unfinished == {seed: frozenset({"large", "all"}) for seed in made.seeds}
+    assert incast.difference(made, made, "mean.all").why == "no value in 2 of 2 seeds"
+    assert incast.difference(made, made, "unfinished.flows").word is Word.EQUAL
 
 
 def test_pairs_are_of_the_same_seed() -> None:

@@ -39,6 +39,8 @@ class Replications:
         name: The scenario's name.
         numbers: All numbers of each run, by its seed, also those that other runs lack.
         flows: Fewest finished flows of a run, by the class of their sizes: ``small``, ``large`` and ``all``.
+        unfinished: Classes of sizes of which a run has unfinished flows, by its seed. The slowdown of the
+            other ones is too good.
     """
 
     seeds: tuple[int, ...]
@@ -48,6 +50,7 @@ class Replications:
     name: str = ""
     numbers: Mapping[int, Mapping[str, float]] = field(default_factory=dict, repr=False)
     flows: Mapping[str, int] = field(default_factory=dict, repr=False)
+    unfinished: Mapping[int, frozenset[str]] = field(default_factory=dict, repr=False)
 
     @property
     def notices(self) -> list[str]:
@@ -147,6 +150,7 @@ def replicate(
         scenario.name,
         {known[n]: numbers[n] for n in order},
         _fewest_flows(batch.infos.values()),
+        {known[n]: _unfinished(batch.infos[n]) for n in order},
     )
 
 
@@ -160,6 +164,12 @@ def _fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return fewest
 
 
+def _unfinished(info: Mapping[str, Any]) -> frozenset[str]:
+    """Returns the classes of sizes of which a run has unfinished flows."""
+    classes = info["summary"]["slowdowns"]
+    return frozenset(one["class"] for one in classes if one["group"] is None and one["unfinished"])
+
+
 def difference(
     of: Replications | Mapping[int, float],
     baseline: Replications | Mapping[int, float],
@@ -170,6 +180,8 @@ def difference(
     margin: float | None = None,
 ) -> Difference:
     """Compares two sides seed by seed, and says in a word whether one is better.
+
+    A run with unfinished flows has no slowdown here: without them it would be too good.
 
     ```python
     a, b = (incast.replicate(scenario.with_algorithm(cc), seeds=5) for cc in ("oscar", "hpcc"))
@@ -209,8 +221,10 @@ def _values(side: Replications | Mapping[int, float], measure: Measure) -> Value
         return Values(known, frozenset(side))
     found = {seed: measure.of(numbers) for seed, numbers in side.numbers.items()}
     samples = None
-    if measure.rank is not None:
-        samples = side.flows.get(measure.name.rpartition(".")[2])
+    if measure.metrics[0].startswith("slowdown_"):
+        of = measure.name.rpartition(".")[2]
+        found = {seed: value for seed, value in found.items() if of not in side.unfinished.get(seed, ())}
+        samples = side.flows.get(of)
     return Values(
         {seed: value for seed, value in found.items() if value is not None and not math.isnan(value)},
         frozenset(side.seeds),
