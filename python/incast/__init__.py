@@ -29,11 +29,13 @@ from incast.errors import IncastWarning
 from incast.real import kernel, testbed, wire
 from incast.results import captures, stats
 from incast.results.congestion import Congestion, congestion_at
+from incast.results.decide import Difference, Word
 from incast.results.gradient import Gradient, gradient_of, timely_gradient_of
+from incast.results.pooled import Pooled, pooled
 from incast.results.result import FlowSeries, PortSeries, Result
 from incast.results.stats import Estimate, FlowTimes, SizeBin
 from incast.runs import runner, store, sweep
-from incast.runs.study import Comparison, Replications, compare, replicate
+from incast.runs.study import Comparison, Replications, compare, difference, replicate
 from incast.scenario import Interrupted, Progress, Scenario, flow_table, schema
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "Comparison",
     "Congestion",
     "CongestionControl",
+    "Difference",
     "Estimate",
     "Flow",
     "FlowPath",
@@ -52,6 +55,7 @@ __all__ = [
     "Interrupted",
     "Loss",
     "PluginError",
+    "Pooled",
     "PortSeries",
     "Progress",
     "Replications",
@@ -63,12 +67,14 @@ __all__ = [
     "Signals",
     "SizeBin",
     "Table",
+    "Word",
     "__version__",
     "algorithm",
     "algorithms",
     "captures",
     "compare",
     "congestion_at",
+    "difference",
     "evidence",
     "families",
     "flow_table",
@@ -77,6 +83,7 @@ __all__ = [
     "kernel",
     "load_plugin",
     "own_controls",
+    "pooled",
     "register",
     "registered",
     "replicate",

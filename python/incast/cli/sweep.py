@@ -25,6 +25,7 @@ from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
 from incast.errors import Problem, unsaid
 from incast.results import stats
+from incast.results.measures.named import find
 from incast.runs import store
 from incast.runs.runner import Local
 from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, ranking, run
@@ -38,21 +39,21 @@ MOST_FAILURES = 10
 MOST_WARNINGS = 10
 """Of more warnings than this only the first are printed."""
 
-# What is printed, as far as there is room: heading, second line of it, name in the table, divisor.
+# Measures that are printed, as far as there is room.
 _SHOWN = (
-    ("job time", "mean us", "job_time_mean_ps", 1e6),
-    ("slowest", "us", "job_time_max_ps", 1e6),
-    ("/ bound", "max", "job_bound_ratio_max", 1.0),
-    ("busbw", "mean Gbps", "job_busbw_mean_bps", 1e9),
-    ("jobs", "unfinished", "jobs_unfinished", 1.0),
-    ("flows", "unfinished", "flows_unfinished", 1.0),
-    ("slowdown", "mean", "slowdown_all_mean", 1.0),
-    ("slowdown", "p99", "slowdown_all_p99", 1.0),
-    ("queue", "mean KB", "queue_mean_bytes", 1e3),
-    ("queue", "peak KB", "queue_peak_bytes", 1e3),
-    ("small", "p99", "slowdown_small_p99", 1.0),
-    ("resent", "packets", "packets_resent", 1.0),
-    ("dropped", "packets", "packets_dropped", 1.0),
+    "jobs.mean",
+    "jobs.slowest",
+    "jobs.bound",
+    "busbw",
+    "unfinished.jobs",
+    "unfinished.flows",
+    "mean.all",
+    "p99.all",
+    "queue.mean",
+    "queue.peak",
+    "p99.small",
+    "resent",
+    "dropped",
 )
 
 
@@ -222,10 +223,11 @@ def _fitting(
             [*row, "yes" if sheet.column("warnings")[n] else ""] for row, n in zip(rows, order, strict=True)
         ]
     least = len(left)
-    for title, second, name, one in _SHOWN:
+    for measure in map(find, _SHOWN):
+        (name,), one = measure.metrics, measure.scale
         if all(value is None or value == 0 for value in sheet.column(name)):
             continue
-        column = Column(title, second)
+        column = Column(*measure.heading)
         wider = [[*row, cell(name, n, one)] for row, n in zip(rows, order, strict=True)]
         text = table([*left, column], wider)
         if len(left) > least and any(cells(line) > WIDTH for line in text.splitlines()):

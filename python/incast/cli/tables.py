@@ -12,6 +12,7 @@ from incast import catalogue
 from incast.cli.table import columns, number, paragraph, table
 from incast.results import Table, stats
 from incast.results.load import Load
+from incast.results.measures.named import find
 from incast.results.result import Result
 from incast.results.titles import other
 
@@ -39,7 +40,7 @@ def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
     numbers = {label: stats.metrics(result) for label, result in results.items()}
     jobs = any("jobs_unfinished" in known for known in numbers.values())
     order = sorted(results, key=lambda label: stats.place(numbers[label], jobs))
-    return {label: results[label] for label in order}, stats.criterion(jobs)
+    return {label: results[label] for label in order}, f"the {find(stats.criterion(jobs)).words}"
 
 
 def queue_table(results: Mapping[str, Result]) -> str:

@@ -206,12 +206,12 @@ class Estimate:
 
     def __str__(self) -> str:
         if not self.drawn:
-            return f"{_rounded(self.mean, 4)} (no draws)"
-        mean = _rounded(self.mean, 4)
-        return mean if self.half_width is None else f"{mean} ± {_rounded(self.half_width, 2)}"
+            return f"{rounded(self.mean, 4)} (no draws)"
+        mean = rounded(self.mean, 4)
+        return mean if self.half_width is None else f"{mean} ± {rounded(self.half_width, 2)}"
 
 
-def _rounded(value: float, digits: int) -> str:
+def rounded(value: float, digits: int) -> str:
     """Returns a number with this many significant digits, without an exponent: 1.2e+06 is 1200000."""
     return format(Decimal(f"{value:.{digits}g}"), "f") if math.isfinite(value) else str(value)
 
@@ -367,5 +367,5 @@ def place(numbers: Mapping[str, float | None], jobs: bool) -> tuple[float, ...]:
 
 
 def criterion(jobs: bool) -> str:
-    """Names the number that :func:`place` compares."""
-    return "the mean time of jobs" if jobs else "the mean slowdown of flows"
+    """Names the measure that :func:`place` compares."""
+    return "jobs.mean" if jobs else "mean.all"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import algorithm
 from incast.errors import Problem, ResultError, unsaid, warn
-from incast.results import stats
+from incast.results import decide, stats
+from incast.results.decide import Difference, Values
+from incast.results.measures.named import Better, Measure, find
 from incast.results.result import Result, warnings_of
 from incast.results.stats import Estimate
 from incast.results.titles import number_of
@@ -34,6 +37,10 @@ class Replications:
         metrics: The mean of each number over the seeds, with its interval.
         warnings: The warnings about the scenario with any of the seeds, and verdicts on the runs, each once.
         name: The scenario's name.
+        numbers: All numbers of each run, by its seed, also those that other runs lack.
+        flows: Fewest finished flows of a run, by the class of their sizes: ``small``, ``large`` and ``all``.
+        unfinished: Classes of sizes of which a run has unfinished flows, by its seed. The slowdown of the
+            other ones is too good.
     """
 
     seeds: tuple[int, ...]
@@ -41,6 +48,9 @@ class Replications:
     results: Mapping[int, Result] = field(default_factory=dict, repr=False)
     warnings: tuple[Problem, ...] = ()
     name: str = ""
+    numbers: Mapping[int, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    flows: Mapping[str, int] = field(default_factory=dict, repr=False)
+    unfinished: Mapping[int, frozenset[str]] = field(default_factory=dict, repr=False)
 
     @property
     def notices(self) -> list[str]:
@@ -132,7 +142,95 @@ def replicate(
     drawn = stats.drawn(batch.infos.values())
     estimates = {name: Estimate.of((numbers[n][name] for n in order), confidence, drawn) for name in names}
     kept = {known[n]: results[n] for n in order if keep}
-    return Replications(known, estimates, kept, tuple(warned), scenario.name)
+    return Replications(
+        known,
+        estimates,
+        kept,
+        tuple(warned),
+        scenario.name,
+        {known[n]: numbers[n] for n in order},
+        _fewest_flows(batch.infos.values()),
+        {known[n]: _unfinished(batch.infos[n]) for n in order},
+    )
+
+
+def _fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the least number of finished flows of a run, by the class of their sizes."""
+    fewest: dict[str, int] = {}
+    for info in infos:
+        for one in info["summary"]["slowdowns"]:
+            if one["group"] is None:
+                fewest[one["class"]] = min(one["flows"], fewest.get(one["class"], one["flows"]))
+    return fewest
+
+
+def _unfinished(info: Mapping[str, Any]) -> frozenset[str]:
+    """Returns the classes of sizes of which a run has unfinished flows."""
+    classes = info["summary"]["slowdowns"]
+    return frozenset(one["class"] for one in classes if one["group"] is None and one["unfinished"])
+
+
+def difference(
+    of: Replications | Mapping[int, float],
+    baseline: Replications | Mapping[int, float],
+    measure: str,
+    *,
+    better: Better | None = None,
+    confidence: float = 0.95,
+    margin: float | None = None,
+) -> Difference:
+    """Compares two sides seed by seed, and says in a word whether one is better.
+
+    A run with unfinished flows has no slowdown here: without them it would be too good.
+
+    ```python
+    a, b = (incast.replicate(scenario.with_algorithm(cc), seeds=5) for cc in ("oscar", "hpcc"))
+    print(incast.difference(a, b, "p99.small"))
+    ```
+
+    Args:
+        of: The side that is judged: replications, or its value for each seed (NaN: the run has none).
+        baseline: The side that it is compared with.
+        measure: The name of a measure, like ``p99.small``, or of a number of the runs. For values by seed it
+            says what they are.
+        better: ``lower``, ``higher`` or ``neither``. A name that is not declared needs it.
+        confidence: The share of intervals that contain the true value.
+        margin: Sides whose whole interval lies within this part of each other are equal: 0.05 is 5 %. By
+            default only what is exactly the same is.
+
+    Raises:
+        KeyError: When there is no such measure, and ``better`` is not given.
+        ValueError: With a confidence that is not between 0 and 1, or a margin that is not above 0.
+    """
+    try:
+        asked = find(measure)
+    except KeyError:
+        if better is None:
+            raise
+        asked = Measure(measure, (measure,), measure, "ratio", better)
+    if better is not None:
+        asked = replace(asked, better=better)
+    a, b = _values(of, asked), _values(baseline, asked)
+    return decide.difference(a, b, asked, confidence=confidence, margin=margin)
+
+
+def _values(side: Replications | Mapping[int, float], measure: Measure) -> Values:
+    """Returns the values of a side for a comparison."""
+    if not isinstance(side, Replications):
+        known = {seed: float(value) for seed, value in side.items() if not math.isnan(value)}
+        return Values(known, frozenset(side))
+    found = {seed: measure.of(numbers) for seed, numbers in side.numbers.items()}
+    samples = None
+    if measure.metrics[0].startswith("slowdown_"):
+        of = measure.name.rpartition(".")[2]
+        found = {seed: value for seed, value in found.items() if of not in side.unfinished.get(seed, ())}
+        samples = side.flows.get(of)
+    return Values(
+        {seed: value for seed, value in found.items() if value is not None and not math.isnan(value)},
+        frozenset(side.seeds),
+        samples=samples,
+        drawn=all(estimate.drawn for estimate in side.metrics.values()),
+    )
 
 
 class Comparison(dict[str, Result]):

@@ -13,6 +13,7 @@ from typing import Any
 from incast._core import write_parquet
 from incast.errors import ResultError
 from incast.results import stats
+from incast.results.measures.named import find
 from incast.results.result import is_sound, warnings_of
 from incast.runs.sweep.plan import Plan, Run
 
@@ -170,7 +171,7 @@ def ranking(plan: Plan, sheet: Sheet) -> tuple[list[int], str]:
         numbers = {name: sheet.column(name)[n] for name in stats.METRICS}
         return (of.index(of[n]), *stats.place(numbers, jobs))
 
-    return sorted(range(len(sheet)), key=key), stats.criterion(jobs)
+    return sorted(range(len(sheet)), key=key), f"the {find(stats.criterion(jobs)).words}"
 
 
 def _warnings(infos: Sequence[Mapping[str, Any]]) -> str:
