@@ -79,6 +79,33 @@ def test_random_scenarios_have_no_findings(number: int) -> None:
     assert report.checked
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"scheduler": "drr"},
+        {"scheduler": "drr", "quanta": ["500B", "9KB"]},
+        {"scheduler": "drr", "strict": 2},
+        {"scheduler": "wrr"},
+        {"scheduler": "wrr", "weights": [3, 2]},
+        {"scheduler": "wrr", "strict": 1},
+        {"scheduler": "round-robin"},
+        {"scheduler": "strict-priority"},
+    ],
+    ids=lambda keys: " ".join(str(value) for value in keys.values()),
+)
+def test_schedulers_have_no_findings(keys: dict[str, Any]) -> None:
+    """Of four queues two at most have their quanta or weights listed: the others have the defaults."""
+    flows = [
+        {"name": f"q{i}", "kind": "flows", "from": f"h{i + 1}", "to": "h0", "size": "100KB", "queue": i}
+        for i in range(4)
+    ]
+    switch = {f"switch.{key}": value for key, value in keys.items()}
+    report = audited(scenario({"switch.queues": 4, "traffic": flows, **switch}))
+    assert not report.findings, report.text()
+    # Four flows of a hundred packets each, and as many acknowledgements.
+    assert report.checked["transmissions of switches"] >= 800
+
+
 def forged(evidence: Evidence, table: str, change: Callable[[dict[str, Any]], None]) -> Evidence:
     """The evidence with a change in one table."""
     rows: Columns = getattr(evidence, table)

@@ -118,10 +118,11 @@ def scheduler(switch: Mapping[str, Any]) -> Scheduler:
     """Returns the scheduler of a port, in its first state."""
     queues, name = switch.get("queues", 1), switch.get("scheduler", "strict-priority")
     others: Scheduler = strict_priority
+    # Queues that are not listed have the defaults of docs/network/scheduling.md.
     if name == "drr":
-        others = Deficit([quantity(text) for text in switch.get("quanta", ["1518B"] * queues)])
+        others = Deficit([quantity(text) for text in switch.get("quanta", []) + ["1518B"] * queues])
     elif name == "wrr":
-        others = Weighted(switch.get("weights", [1] * queues))
+        others = Weighted(switch.get("weights", []) + [1] * queues)
     elif name == "round-robin":
         others = Weighted([1] * queues)
     return StrictThen(switch.get("strict", 0), others)
