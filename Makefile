@@ -55,6 +55,10 @@ test-python: $(VENV)/.testable $(VENV)/.dev kernel-objects
 	./tests/setup.sh
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
+.PHONY: axe
+axe: $(VENV)/.testable $(VENV)/.dev ## every page of the site against the rules of axe-core (ten minutes)
+	INCAST_EVERY_PAGE=1 $(BIN)/python -m pytest tests/test_site_axe.py
+
 .PHONY: models
 models: $(VENV)/.testable ## a thousand random cases of each kind: the simulator against plain models (half an hour)
 	PYTHONPATH=tests $(BIN)/python -m models.agreement all 0 1000

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
 import math
 import re
 import sys
@@ -19,9 +20,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
+from incast.arena import page as page_of_arena
 from incast.ledger import Verdict, builds, figure, find, ids, record, setup
 from incast.ledger import headlines as headline_file
 from incast.ledger.site import PAPERS, SYMBOLS, page_name
+from incast.results.measures import MEASURES
+from incast.results.measures.named import NAMED
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,6 +44,7 @@ def main() -> None:
         pages[f"{stem}.md"] = distribution(entry)
         pages[f"{stem}.svg"] = picture(entry)
     pages["dev/rooms/layers.svg"] = layers()
+    pages["arena.md"] = arena_page()
     for name, text in pages.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,6 +52,21 @@ def main() -> None:
     if len(sys.argv) == 1:
         for path, text in parts().items():
             path.write_text(text)
+
+
+def arena_page() -> str:
+    """Returns the page with the results of the arena, from the record beside it."""
+    said = json.loads((Path(__file__).parent / "arena" / "quick.json").read_text())
+    battery = said["battery"]
+    intro = (
+        f"All contestants of Incast in the {len(said['scenarios'])} scenarios of the battery "
+        f"`{battery['name']}`, version {battery['version']}. [The method](guide/arena.md) was fixed before, "
+        "and has the scenarios, the formulas and the known weak points; "
+        "[Contestants](guide/contestants.md) has the settings. Everything here is made from "
+        "[one record](arena/quick.json), which `incast arena --quick` writes again, "
+        "with the same page as one HTML file in which a cell of the matrix opens its duel."
+    )
+    return f"# The arena\n\n{MADE}\n\n{intro}\n\n{page_of_arena.markdown(said)}"
 
 
 # Lists of algorithms inside of other pages.
@@ -200,6 +220,9 @@ def evidence() -> str:
 
 GUIDES = {
     "sweep": "sweeps.md",
+    "arena": "arena.md",
+    "tune": "tune.md",
+    "attack": "attack.md",
     "convert": "../formats/workloads.md",
     "report": "../report.md",
     "reproduce": "reproduce.md",
@@ -209,6 +232,39 @@ GUIDES = {
     "receive": "wire.md",
 }
 """Commands that have a page of their own, seen from the page of all commands."""
+
+
+def contestants() -> str:
+    """Returns tables of the contestants and of their bases, with what each sets itself and the sources."""
+    known = _core.contestants()
+    heads = {
+        "ranked": "**Contestants.** What stands here is set beside the base; the algorithm has its default "
+        "preset where none is named.",
+        "reference": "**References**, which `all` leaves out.",
+        "base": "**Bases.** Each says also what it has not, so that the scenario decides amounts and the "
+        "contestant the rules. ECN is the scenario's where an algorithm reads no marks.",
+    }
+    texts = []
+    for role, head in heads.items():
+        rows = [[f"`{one.name}`", *own(one, known)] for one in known if one.role == role]
+        texts += [head, table_of([role if role != "ranked" else "contestant", "sets", "sources"], rows)]
+    return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
+def own(one: _core.Contestant, known: Sequence[_core.Contestant]) -> list[str]:
+    """Returns the settings that a contestant adds to its base, and their sources."""
+    base = next((it for it in known if it.name == one.base), None)
+    of_base = [] if base is None else [(key, value) for key, value, _ in base.settings]
+    rows = [row for row in one.settings if row[:2] not in of_base]
+    rows = [row for row in rows if row[0] not in ("cc.algorithm", "cc.preset")]
+    sets = [] if base is None else [f"base `{base.name}`"]
+    sets += [f"cc `{one.cc}`"] if one.cc else []
+    sets += [f"no `{key}`" if value == "false" else f"`{key} = {value}`" for key, value, _ in rows]
+    sources = dict.fromkeys(source for *_, source in rows)
+    if base is not None:
+        reasons = (text.partition("; for it: ")[2] for *_, text in one.settings)
+        sources = dict.fromkeys([*(text for text in reasons if text), *sources])
+    return [", ".join(sets), "; ".join(sources)]
 
 
 def commands() -> str:
@@ -233,6 +289,21 @@ def columns() -> str:
         head = ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
         texts += [f"**{made.name}**: {made.meaning}", "\n".join([*head, *rows])]
     return "\n\n" + "\n\n".join(texts) + "\n\n"
+
+
+# Measures.
+
+
+def numbers() -> str:
+    """Returns a table of the numbers that every run has."""
+    rows = [(f"`{one.name}`", one.words, one.better) for one in NAMED.values()]
+    return f"\n\n{table_of(('measure', 'number', 'better'), rows)}\n\n"
+
+
+def measures() -> str:
+    """Returns a table of the measures that are computed from tables."""
+    rows = [(f"`{one.signature}`", one.summary, one.better) for one in MEASURES.values()]
+    return f"\n\n{table_of(('measure', 'value', 'better'), rows)}\n\n"
 
 
 # The builds that figures judge.
@@ -330,6 +401,8 @@ def code(items: Sequence[str]) -> str:
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"titles": titles, "groups": lambda: by_group("docs/")},
     "docs/guide/commands.md": {"commands": commands},
+    "docs/guide/measures.md": {"numbers": numbers, "measures": measures},
+    "docs/guide/contestants.md": {"contestants": contestants},
     "docs/models.md": {"algorithms": with_needs, "evidence": evidence},
     "docs/compare.md": {"groups": lambda: by_group("")},
     "docs/network/probes-and-results.md": {"columns": columns},
@@ -351,7 +424,10 @@ def scenario() -> str:
             "A scenario is a TOML file, or the same from Python. Quantities are strings with their unit: "
             'times `"12us"` (`ps` to `s`), amounts `"32MB"` (`B` to `TB` in steps of 1000, `KiB` to `TiB` in '
             'steps of 1024), rates `"100Gbps"` (`bps` to `Tbps`). An unknown key, a missing unit and a '
-            "setting without effect are errors, with file, line and key."
+            "setting without effect are errors, with file, line and key. An amount of `[switch]` can be a "
+            'share of the bandwidth-delay product, like `"0.2 BDP"`. Sections `[contestant.NAME]` define '
+            "[contestants](../guide/contestants.md): algorithms with the switches, transport and balancing "
+            "for them."
         ),
         (
             "This page is generated from the declarations by which scenario files are read. "

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,26 @@ OWN: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """Transports and networks with a control of their own: names in place of presets, and the keys to set."""
 
 
+MARKED = ("dctcp", "dcqcn", "nscc", "mnscc", "smartt")
+"""The algorithms that read marks."""
+
+
+def marks(algorithm: str, network: Network) -> dict[str, Any]:
+    """The marks for an algorithm, as its contestant has them, in bytes of a network."""
+    settings = next(one.settings for one in catalogue.contestants() if one.name == algorithm)
+    written = next(value for key, value, _ in settings if key == "switch.ecn")
+    ecn = tomllib.loads(f"ecn = {written}")["ecn"]
+
+    def amount_of(text: str) -> str:
+        share = text.removesuffix(" BDP")
+        if share != text:
+            return f"{int(Fraction(share) * network.bdp)}B"
+        rate = catalogue.read_quantity("rate", ecn["reference"])
+        return f"{catalogue.read_quantity('bytes', text) * network.gbps * 10**9 // rate}B"
+
+    return {"kmin": amount_of(ecn["kmin"]), "kmax": amount_of(ecn["kmax"]), "pmax": ecn["pmax"]}
+
+
 def needs(algorithm: str, network: Network) -> dict[str, Any]:
     """Settings of switches and hosts for an algorithm, by the rules of ``docs/guide/presets.md``."""
     known = catalogue.algorithm(algorithm)
@@ -240,15 +261,8 @@ def needs(algorithm: str, network: Network) -> dict[str, Any]:
             "transport.recovery": "selective",
             "run.clock": "100ppm",
         }
-    low, high, probability = {
-        "dctcp": (network.bdp // 5, network.bdp // 5, 1.0),
-        "dcqcn": (4000 * network.gbps, 16000 * network.gbps, 0.2),
-        "nscc": (network.bdp // 5, network.bdp * 4 // 5, 1.0),
-        "mnscc": (network.bdp // 5, network.bdp * 4 // 5, 1.0),
-        "smartt": (network.bdp // 5, network.bdp * 4 // 5, 1.0),
-    }.get(algorithm, (0, 0, 0.0))
-    if high:
-        changed["switch.ecn"] = {"kmin": f"{low}B", "kmax": f"{high}B", "pmax": probability}
+    if algorithm in MARKED:
+        changed["switch.ecn"] = marks(algorithm, network)
     return changed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ import pytest
 from bridged import Start
 from helpers import SMALL, Incast, wait_until
 from incast import kernel
+from incast.algorithm import PLUGINS
 from loading import lacking
+from published import build, served
 
 _LOADS = "loads programs into the kernel"
 """The property of a test that does, or would where the machine lets it."""
@@ -50,6 +53,30 @@ def start(incast: Incast, tmp_path: Path) -> Iterator[Start]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Builds the documentation site, once for all tests of it."""
+    return build(tmp_path_factory.mktemp("docs") / "site")
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Serves the site and yields its address."""
+    with served(site) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def no_plugins_left() -> Iterator[None]:
+    """Takes the plugins of a test out of the environment: a command of a later test would load them too."""
+    before = os.environ.get(PLUGINS)
+    yield
+    if before is None:
+        os.environ.pop(PLUGINS, None)
+    else:
+        os.environ[PLUGINS] = before
 
 
 @pytest.fixture(autouse=True)

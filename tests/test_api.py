@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -16,7 +17,7 @@ import pytest
 
 import incast
 from helpers import SMALL
-from incast import sections
+from incast import catalogue, sections
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,69 @@ def test_every_data_frame_library_reads_the_tables(result: incast.Result) -> Non
     finish = pa.table(result.flows)["finish_ps"].to_pylist()
     assert finish == result.flows.column("finish_ps").tolist()
     assert finish == pl.DataFrame(result.flows)["finish_ps"].to_list()
+
+
+def test_a_table_is_indexed_by_the_names_of_its_columns(result: incast.Result) -> None:
+    table = result.flows
+    assert table.keys() == table.columns
+    assert table["size_bytes"].tolist() == table.column("size_bytes").tolist()
+    assert list(dict(table)) == table.columns
+    with pytest.raises(KeyError) as unknown:
+        table["slodown"]
+    said = f'no column "slodown"; did you mean "slowdown"? there are {", ".join(table.columns)}'
+    assert unknown.value.args == (said,)
+    with pytest.raises(KeyError, match='no column "zzz"; there are flow, '):
+        table.column("zzz")
+    with pytest.raises(TypeError, match=r'^a table is indexed by .*, like table\["fct_ps"\]$'):
+        table[0]  # type: ignore[index]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(table)  # type: ignore[call-overload]
+
+
+def test_a_table_becomes_a_frame_with_missing_values() -> None:
+    # No flow is over 60 us after its start: the times of their ends are missing.
+    result = incast.Scenario.from_toml(SMALL).with_({"run.until": "60us"}).run()
+    pandas, polars = result.flows.to_pandas(), result.flows.to_polars()
+    assert list(pandas.columns) == polars.columns == result.flows.columns
+    assert pandas["fct_ps"].isna().all()
+    assert pandas["fct_ps"].dtype == np.float64
+    assert polars["fct_ps"].to_list() == [None, None, None]
+    for name in ("size_bytes", "source", "finished"):
+        assert pandas[name].tolist() == polars[name].to_list() == result.flows.column(name).tolist()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_needs_its_library(
+    result: incast.Result, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"^to_{library} needs {library}: pip install {library}$"):
+        getattr(result.flows, f"to_{library}")()
+
+
+def test_entries_of_the_catalogue_have_short_representations() -> None:
+    swift = catalogue.algorithm("swift")
+    assert swift is not None
+    # The first 60 letters of the summary. Some are longer; that of HPCC has 59.
+    shown = [repr(each) for each in incast.algorithms()]
+    for each, text in zip(incast.algorithms(), shown, strict=True):
+        short, more = each.summary[:60].rstrip(), "…" if len(each.summary) > 60 else ""
+        assert text == f"<Algorithm {each.name}: {short}{more}>"
+    assert "<Algorithm hpcc: steps to a target utilisation measured by in-band telemetry>" in shown
+    assert repr(swift.parameters[0]).startswith(f"<Parameter {swift.parameters[0].name}: ")
+    top, topology = catalogue.sections()[:2]
+    assert repr(top) == "<Kind: A scenario: everything that determines the result of a run>"
+    assert repr(topology) == "<Kind topology: The network: its shape, its rates and its delays.>"
+    lists = (
+        topology.keys,
+        catalogue.distributions(),
+        catalogue.named_topologies(),
+        catalogue.families(),
+        catalogue.evidence(),
+        catalogue.own_controls(),
+    )
+    for entry in (entries[0] for entries in lists):
+        assert repr(entry).startswith(f"<{type(entry).__name__} {entry.name}: ")
 
 
 def test_columns_say_their_units(result: incast.Result) -> None:

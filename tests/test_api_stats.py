@@ -266,9 +266,9 @@ def test_percentiles_of_the_worked_example(rank: float, value: float) -> None:
 
 def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
     """The ledger, the report and the pictures use the percentiles of `stats`."""
-    from incast.ledger import measures
-    from incast.ledger.view import View
     from incast.report.flows import Flows, classes
+    from incast.results import measures
+    from incast.results.measures.view import View
 
     slowdown = result.flow_times().slowdown
     p99 = sorted(slowdown)[math.ceil(0.99 * len(slowdown)) - 1]

@@ -17,7 +17,7 @@ from incast.catalogue import canonical
 from incast.errors import nearest
 from stored import stored
 
-KINDS = ("algorithms", "topologies", "traffic", "distributions", "sections")
+KINDS = ("algorithms", "contestants", "topologies", "traffic", "distributions", "sections")
 
 
 def fits(text: str) -> bool:
@@ -205,6 +205,7 @@ def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> No
         "result.json",
         "scenario.toml",
         "flows.parquet",
+        "limits.parquet",
         "ports.parquet",
         "port_series.parquet",
         "flow_series.parquet",

@@ -152,7 +152,10 @@ def test_every_kind_of_picture_is_drawn_where_there_is_what_it_shows(incast: Inc
     assert incast.here("run", scenario, *probe, *internals, "--out", "inside").returncode == 0
     (incast.folder / "rings.toml").write_text(RINGS)
     assert incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "rings").returncode == 0
-    shown = dict.fromkeys(("internals", "deduced"), "inside")
+    axes = ("--vary", "cc=oscar,hpcc", "--vary", "topology.delay=1us,2us,3us")
+    assert incast.here("sweep", scenario, *axes, "--out", "swept").returncode == 0
+    shown = dict.fromkeys(("internals", "deduced", "limits"), "inside")
+    shown |= dict.fromkeys(("sweep", "heat"), "swept")
     shown |= {"operations": "rings/oscar", "jobs": "rings", "jobs-ratio": "rings"}
     chosen = {"window": ("--flow", "burst"), "deduced": ("--flow", "0", "--port", "s0:3")}
     chosen |= {"operations": ("--job", "ring/group1", "--hosts", "h2,h3")}

@@ -306,6 +306,7 @@ def test_values_by_seed() -> None:
     assert (own.word, own.measure.name) == (incast.Word.BETTER, "my number")
 
 
+@pytest.mark.filterwarnings("ignore:.*no flow was held back:incast.IncastWarning")
 def test_replications_are_compared() -> None:
     traffic = {"kind": "poisson", "sizes": "20KB", "load": 0.3, "warmup": "200us", "duration": "4ms"}
     scenario = incast.Scenario.from_toml(SMALL).with_(traffic=[traffic], run={})

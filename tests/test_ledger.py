@@ -16,12 +16,13 @@ from helpers import RING, ROOT, SMALL, Incast, Wrong, refusal, wait_until, writt
 from incast import Scenario
 from incast import algorithms as incast_algorithms
 from incast.ledger import LedgerError, Verdict, find, ids, judge, record, run_figure, site
-from incast.ledger import measures as m
+from incast.ledger.band import Band
 from incast.ledger.figure import read
 from incast.ledger.judge import evaluate
 from incast.ledger.picture import draw
-from incast.ledger.quantity import Band, Quantity, quantity
-from incast.ledger.view import View
+from incast.results import measures as m
+from incast.results.measures.quantity import Quantity, quantity
+from incast.results.measures.view import View
 from incast.runs.runner import Done, Task, Watch, execute
 
 PAPERS = ROOT / "papers"

@@ -15,12 +15,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
 from incast.ledger import Verdict, compared
+from incast.ledger.band import Band
 from incast.ledger.figure import Claim
 from incast.ledger.found import Found
 from incast.ledger.judge import Judgement, conclude
 from incast.ledger.picture import _sheet
-from incast.ledger.quantity import Band, Quantity, quantity
 from incast.plot import style
+from incast.results.measures.quantity import Quantity, quantity
 
 
 def judged(

@@ -12,12 +12,12 @@ import pytest
 from blocks import block, joined
 from helpers import ROOT
 from incast.ledger import LedgerError, Verdict, find, lock, record
+from incast.ledger.band import Band
 from incast.ledger.figure import Claim
 from incast.ledger.found import RECORDED, Found
 from incast.ledger.headlines import read as headlines
 from incast.ledger.judge import verdict_of
 from incast.ledger.kinds import Kind, kind_of
-from incast.ledger.quantity import Band, Quantity
 from incast.ledger.rule import (
     BETTER,
     DIFFERENCE,
@@ -31,6 +31,7 @@ from incast.ledger.rule import (
     printed,
     scale_of,
 )
+from incast.results.measures.quantity import Quantity
 
 PAPERS = ROOT / "papers"
 

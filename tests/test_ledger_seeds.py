@@ -14,11 +14,12 @@ import pytest
 from blocks import block, claim, joined
 from helpers import Incast, Wrong, refusal, written, written_wrongly
 from incast.ledger import LedgerError, Verdict, find, judge, run_figure
+from incast.ledger.band import Band
 from incast.ledger.figure import Claim
 from incast.ledger.found import Found
 from incast.ledger.judge import verdict_of
-from incast.ledger.quantity import Band, Quantity
 from incast.ledger.record import Change
+from incast.results.measures.quantity import Quantity
 
 POISSON = """\
 [topology]
@@ -68,7 +69,7 @@ CLAIMS = joined(
 ANALYSIS = '''\
 """For the test."""
 
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 
 
 def finished(results, run):

@@ -7,8 +7,8 @@ import pytest
 
 from blocks import block, joined, traffic
 from incast import Scenario
-from incast.ledger import measures as m
-from incast.ledger.view import View
+from incast.results import measures as m
+from incast.results.measures.view import View
 
 TWO_LEAVES = joined(
     block("[topology]", kind="leaf-spine", leaves=2, spines=1, hosts=3, rate="10Gbps", delay="1us"),

@@ -12,9 +12,9 @@ from blocks import block, claim, joined, traffic
 from helpers import written
 from incast import Scenario
 from incast.ledger import find, run_figure
-from incast.ledger import measures as m
 from incast.ledger.picture import draw
-from incast.ledger.view import View
+from incast.results import measures as m
+from incast.results.measures.view import View
 
 STAR = joined(
     block("[topology]", kind="star", hosts=5, rate="100Gbps", delay="3us"),

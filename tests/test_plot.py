@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 import incast
+from blocks import block, joined, star
 from helpers import SMALL
 from incast import plot, stats
 from incast.plot import over_time, style
@@ -151,6 +152,13 @@ def test_phase_plane(results: dict[str, incast.Result]) -> None:
         plot.phase_plane(results, against="rate")
 
 
+CACHE = joined(
+    star(4, "100Gbps", "1us"),
+    block("[cc]", algorithm="oscar"),
+    block("[[traffic]]", name="cache", kind="poisson", sizes="CacheFollower", load=0.4, flows=60),
+)
+
+
 def test_slowdown_by_size(results: dict[str, incast.Result]) -> None:
     axes = plot.slowdown_by_size(results, rank=50, edges=[0, 1_000_000])
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("flow size (bytes)", "median FCT slowdown")
@@ -163,6 +171,27 @@ def test_slowdown_by_size(results: dict[str, incast.Result]) -> None:
     cut = incast.Scenario.from_toml(SMALL, overrides=["run.until=60us"]).run()
     with pytest.raises(ValueError, match="no flow transferred all"):
         plot.slowdown_by_size(cut)
+
+
+def test_slowdowns_of_several_seeds_have_a_band() -> None:
+    scenario = incast.Scenario.from_toml(CACHE)
+    with pytest.warns(incast.IncastWarning, match="the load of cache is not steady"):
+        seeds = incast.replicate(scenario, seeds=3, keep=True)
+    axes = plot.slowdown_by_size({"oscar": seeds.results}, rank=50, edges=[0, 20_000])
+    [(x, y)] = shown(axes)
+    times = {seed: result.flow_times() for seed, result in seeds.results.items()}
+    small, large = incast.pooled_by_size(times, [0, 20_000], [50])
+    assert y.tolist() == [small.percentiles[50].value, large.percentiles[50].value]
+    assert x[0] <= 20_000 < x[1]
+    [band] = axes.collections
+    corners = np.array(band.get_paths()[0].vertices)
+    for place, one in zip(x, (small, large), strict=True):
+        ends = corners[corners[:, 0] == place][:, 1]
+        assert (ends.min(), ends.max()) == (one.percentiles[50].low, one.percentiles[50].high)
+    # One seed, or one that is run again, has no interval.
+    first = next(iter(seeds.results.values()))
+    for alone in (first, {1: first}, {1: first, 2: first}):
+        assert not plot.slowdown_by_size({"oscar": alone}, rank=50, edges=[0]).collections
 
 
 def test_fct_cdf(results: dict[str, incast.Result]) -> None:
@@ -279,6 +308,14 @@ def test_colours_are_told_apart_by_everybody(sight: str) -> None:
             assert np.linalg.norm(seen(one, sight) - seen(other, sight)) > 10, (sight, one, other)
 
 
+def test_no_two_algorithms_share_a_colour() -> None:
+    # Also where dashes differ: bars and dots have none.
+    sight = next(iter(SIGHTS))
+    assert sight == "as it is"
+    for one, other in itertools.combinations(STYLED, 2):
+        assert np.linalg.norm(seen(one, sight) - seen(other, sight)) > 10, (one, other)
+
+
 def test_every_algorithm_has_a_style_that_is_told_apart_without_colour() -> None:
     assert {"oscar", "oracle", "ndp", "bfc"} <= set(STYLED)
     spare = {style.colour("something-else")}
@@ -369,3 +406,13 @@ def test_internals() -> None:
         assert np.array_equal(y, one.value / (1e3 if name.endswith("_bytes") else 1.0))
     with pytest.raises(KeyError, match="no flow is called"):
         plot.internals(result, "bursts")
+
+
+def test_a_transport_without_a_window_is_drawn_beside_one_that_has_it(tmp_path: Path) -> None:
+    """NDP has neither window nor rate, so its line has no points; matplotlib cannot mark these."""
+    scenario = incast.Scenario.from_toml(SMALL, overrides=["probe.flows=['long']"])
+    results = {name: scenario.with_contestant(name).run_quietly() for name in ("ndp", "dctcp")}
+    for draw in (plot.window, plot.rate):
+        axes = draw(results)
+        axes.figure.canvas.print_figure(tmp_path / "picture.pdf")
+        assert len(axes.lines) == 2

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from incast import stats
-from incast.results.pooled import above, pooled, tail_index
+from incast.results.pooled import above, pooled, pooled_by_size, tail_index, together
+from incast.results.stats import FlowTimes
 
 SEEDS = {1: np.array([1.0, 2, 3, 4]), 2: np.array([2.0, 4, 6, 8]), 3: np.array([4.0, 8, 12, 16])}
 
@@ -111,3 +112,36 @@ def test_the_value_is_the_percentile_of_all() -> None:
     values = np.concatenate(list(SEEDS.values()))
     for rank in (10, 25, 50, 75, 90):
         assert pooled(SEEDS, rank).value == stats.percentile(values, rank)
+
+
+def times(sizes: list[int], slowdowns: list[float]) -> FlowTimes:
+    size = np.array(sizes, dtype=np.int64)
+    return FlowTimes(size, size, np.array(slowdowns))
+
+
+def test_bins_of_sizes_have_the_flows_of_all_seeds() -> None:
+    seeds = {1: times([10, 20, 10], [1, 5, 2]), 2: times([10, 20], [4, 7]), 3: times([10], [8])}
+    small, large, none = pooled_by_size(seeds, [0, 10, 20], [50])
+    assert [(one.over_bytes, one.upto_bytes, one.flows) for one in (small, large, none)] == [
+        (0, 10, 4),
+        (10, 20, 2),
+        (20, None, 0),
+    ]
+    # The flows of one bin, by seed: 1 and 2, 4, 8. The second of four is 2, their mean 3.75.
+    assert small.percentiles[50] == pooled({1: [1, 2], 2: [4], 3: [8]}, 50)
+    assert (small.percentiles[50].value, small.mean.value) == (2, 3.75)
+    # The third seed has no large flow: two sections.
+    assert (large.mean.value, large.mean.seeds) == (6, 2)
+    assert math.isnan(none.mean.value)
+    assert math.isnan(none.percentiles[50].low)
+    with pytest.raises(ValueError, match="must rise"):
+        pooled_by_size(seeds, [10, 0])
+    same = pooled_by_size(seeds, [0], [50], drawn=False)[0]
+    assert math.isnan(same.mean.low)
+
+
+def test_flows_of_several_runs_together() -> None:
+    whole = together([times([10, 20], [1, 5]), times([30], [7])])
+    assert (whole.size_bytes.tolist(), whole.slowdown.tolist()) == ([10, 20, 30], [1, 5, 7])
+    [one] = stats.slowdown_by_size(whole, [0], [50])
+    assert (one.flows, one.percentiles[50]) == (3, 5)

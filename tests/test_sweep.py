@@ -324,7 +324,7 @@ def test_a_parameter_that_the_choice_of_algorithms_would_undo_is_refused(
 ) -> None:
     name, choice = command
     chosen = ("--cc", "oscar") if name == "compare" else ("--vary", "cc=oscar")
-    for override in ("cc.tau=2", "cc.algorithm=hpcc", "cc={algorithm='hpcc'}"):
+    for override in ("cc.preset=paper", "cc.algorithm=hpcc", "cc={algorithm='hpcc'}"):
         refused = incast.here(name, scenario, *chosen, "--set", override)
         assert refused.returncode == 2
         assert f"--set {override}: has no effect: {choice} chooses" in refused.stderr

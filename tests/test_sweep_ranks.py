@@ -107,7 +107,7 @@ def test_a_sweep_has_job_times_and_is_ranked_by_them(incast: Incast) -> None:
         assert (float(row["jobs_unfinished"]), float(row["flows_unfinished"])) == (0, 0)
     means = list(csv.DictReader((incast.folder / "out/summary.csv").read_text().splitlines()))
     ranked = sorted(means, key=lambda row: float(row["job_time_mean_ps"]))
-    text = done.stdout.rpartition("\n\nsaved")[0].split("\n\n")[-1]
+    text = done.stdout.partition("\n\ndifferences to")[0].split("\n\n")[-1]
     printed = [line.split()[:2] for line in text.splitlines()[3:7]]
     assert printed == [[row["balancing.policy"], row["cc"]] for row in ranked]
     # Of two paths, one of the two hashes is the unlucky one: with two seeds ECMP is slower.

@@ -435,6 +435,7 @@ BARRIER = joined(
 """Three passes of three hosts, each to both others, which begin when all have ended the one before."""
 
 
+@pytest.mark.filterwarnings("ignore:.*no flow was held back:incast.IncastWarning")
 @pytest.mark.parametrize("delay", ["5us", "1ms"])
 def test_operations_start_after_what_they_wait_for(delay: str) -> None:
     run = incast.Scenario.from_toml(BARRIER, "moe.toml", [f"topology.delay={delay}"])

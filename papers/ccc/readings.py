@@ -53,8 +53,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import incast
-from incast.ledger import measures
-from incast.ledger.view import View
+from incast.results import measures
+from incast.results.measures.view import View
 from incast.units import Time
 
 Window = Literal["headroom", "letter", "constant", "none"]

@@ -25,24 +25,31 @@ from incast.algorithm import (
     register,
     registered,
 )
+from incast.attacking import Attack, attack
+from incast.catalogue import Contestant, contestants
 from incast.errors import IncastWarning
 from incast.real import kernel, testbed, wire
 from incast.results import captures, stats
 from incast.results.congestion import Congestion, congestion_at
 from incast.results.decide import Difference, Word
 from incast.results.gradient import Gradient, gradient_of, timely_gradient_of
-from incast.results.pooled import Pooled, pooled
+from incast.results.measures import measure, measures
+from incast.results.pooled import Pooled, PooledBin, pooled, pooled_by_size
+from incast.results.require import require
 from incast.results.result import FlowSeries, PortSeries, Result
 from incast.results.stats import Estimate, FlowTimes, SizeBin
 from incast.runs import runner, store, sweep
 from incast.runs.study import Comparison, Replications, compare, difference, replicate
 from incast.scenario import Interrupted, Progress, Scenario, flow_table, schema
+from incast.tuning import Tuning, tune
 
 __all__ = [
     "Ack",
+    "Attack",
     "Comparison",
     "Congestion",
     "CongestionControl",
+    "Contestant",
     "Difference",
     "Estimate",
     "Flow",
@@ -56,6 +63,7 @@ __all__ = [
     "Loss",
     "PluginError",
     "Pooled",
+    "PooledBin",
     "PortSeries",
     "Progress",
     "Replications",
@@ -67,13 +75,16 @@ __all__ = [
     "Signals",
     "SizeBin",
     "Table",
+    "Tuning",
     "Word",
     "__version__",
     "algorithm",
     "algorithms",
+    "attack",
     "captures",
     "compare",
     "congestion_at",
+    "contestants",
     "difference",
     "evidence",
     "families",
@@ -82,11 +93,15 @@ __all__ = [
     "gradient_of",
     "kernel",
     "load_plugin",
+    "measure",
+    "measures",
     "own_controls",
     "pooled",
+    "pooled_by_size",
     "register",
     "registered",
     "replicate",
+    "require",
     "runner",
     "schema",
     "sections",
@@ -95,6 +110,7 @@ __all__ = [
     "sweep",
     "testbed",
     "timely_gradient_of",
+    "tune",
     "units",
     "wire",
 ]

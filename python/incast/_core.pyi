@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy.typing as npt
+import pandas
+import polars
 
 __version__: str
 
@@ -78,6 +80,10 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def algorithm(self) -> str | None: ...
+    def dropped(self) -> list[Problem]: ...
+    @property
+    def contestant(self) -> str | None: ...
+    def own_contestants(self) -> list[str]: ...
     def kernel_setup(
         self,
         base_rtt_ps: int,
@@ -832,10 +838,27 @@ class Table:
     """A table of a result.
 
     It is handed over without a copy through the Arrow PyCapsule interface: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``.
+    ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``. ``table["fct_ps"]`` is a column, ``dict(
+    table)`` has all of them.
     """
 
     def __len__(self) -> int: ...
+    def __getitem__(self, key: str, /) -> npt.NDArray[Any]:
+        """Returns the column of a name: :meth:`column`."""
+    def keys(self) -> list[str]:
+        """Returns the names of its columns."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Returns all columns as a data frame of pandas; a missing number is NaN, as in :meth:`column`.
+
+        Raises:
+            ImportError: Without pandas.
+        """
+    def to_polars(self) -> polars.DataFrame:
+        """Returns the table as a data frame of polars; missing values are None.
+
+        Raises:
+            ImportError: Without polars.
+        """
     @property
     def columns(self) -> list[str]:
         """The names of its columns; a quantity's name ends in its unit."""
@@ -959,6 +982,39 @@ class Evidence:
     @property
     def meaning(self) -> str:
         """Its meaning, in a few words."""
+
+class Contestant:
+    """An algorithm together with the switches, transport and balancing that it is made for.
+
+    Attributes:
+        name: Its name.
+        title: The title of its algorithm, transport or network.
+        what: One line.
+        role: ``ranked``; ``reference``: shown beside the others; ``base``: what several have in common,
+            which cannot be chosen.
+        needs: Needs from hosts and switches; of a base nothing.
+        cc: The algorithm with its preset, as it is written; empty if none is at the sender.
+        base: The contestant or base from which it takes what it does not set.
+        settings: All keys that it sets, each with its value as a scenario file has it, and the source of
+            the value.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def needs(self) -> str: ...
+    @property
+    def cc(self) -> str: ...
+    @property
+    def base(self) -> str | None: ...
+    @property
+    def settings(self) -> list[tuple[str, str, str]]: ...
 
 class NamedTopology:
     """A topology of a paper: a kind with some of its keys.
@@ -1089,6 +1145,7 @@ def own_controls() -> list[OwnControl]: ...
 def algorithm(name: str, preset: str | None = None) -> Algorithm | None: ...
 def sections() -> list[Kind]: ...
 def topologies() -> list[Kind]: ...
+def contestants() -> list[Contestant]: ...
 def named_topologies() -> list[NamedTopology]: ...
 def traffic() -> list[Kind]: ...
 def distributions() -> list[Distribution]: ...

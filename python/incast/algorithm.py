@@ -141,6 +141,9 @@ _made: dict[str, tuple[Callable[..., Any] | None, Path | None]] = {}
 
 _LIBRARIES = (".so", ".dylib")
 
+PLUGIN_SUFFIXES = (".py", *_LIBRARIES)
+"""The ends of names of files with algorithms."""
+
 
 def register(name: str, algorithm: Callable[..., Any], summary: str | None = None) -> None:
     """Registers an algorithm under a name, which ``cc.algorithm`` can then use.
@@ -168,6 +171,24 @@ def _register(name: str, algorithm: Callable[..., Any], summary: str | None, fil
     line = summary or (inspect.getdoc(algorithm) or "An algorithm written in Python.").partition("\n")[0]
     _core.register(name, algorithm, line, _hash(name, algorithm))
     _made[name] = (algorithm, file or _plugin_of(algorithm))
+
+
+def parameters_of(name: str) -> frozenset[str] | None:
+    """The names of the parameters of an algorithm; None if it takes any, or nothing is known of it.
+
+    Args:
+        name: Its name, without a preset.
+    """
+    known = _core.algorithm(name)
+    if known is not None:
+        return frozenset(parameter.name for parameter in known.parameters)
+    made, _ = _made.get(name, (None, None))
+    if made is None:
+        return None
+    taken = inspect.signature(made).parameters.values()
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
+        return None
+    return frozenset(one.name for one in taken)
 
 
 def name_of(algorithm: Callable[..., Any]) -> str:

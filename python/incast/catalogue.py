@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from incast._core import (
     Algorithm,
+    Contestant,
     Distribution,
     Evidence,
     Family,
@@ -14,6 +15,7 @@ from incast._core import (
     Parameter,
     algorithm,
     algorithms,
+    contestants,
     distributions,
     evidence,
     families,
@@ -22,6 +24,7 @@ from incast._core import (
     read_quantity,
     schema,
     sections,
+    tables,
     topologies,
     traffic,
     write_quantity,
@@ -29,6 +32,7 @@ from incast._core import (
 
 __all__ = [
     "Algorithm",
+    "Contestant",
     "Distribution",
     "Evidence",
     "Family",
@@ -40,6 +44,8 @@ __all__ = [
     "algorithm",
     "algorithms",
     "canonical",
+    "columns",
+    "contestants",
     "distributions",
     "evidence",
     "families",
@@ -49,6 +55,7 @@ __all__ = [
     "read_quantity",
     "schema",
     "sections",
+    "tables",
     "topologies",
     "traffic",
     "write_quantity",
@@ -74,6 +81,15 @@ def canonical(label: str, own: Collection[str] = ()) -> str:
             presets = (it for it, _ in known.presets if folded(it) == folded(preset))
             return f"{known.name}{colon}{next(presets, preset)}"
     return label
+
+
+def columns(table: str) -> dict[str, str]:
+    """Returns the columns of a table of results with their meanings; none if there is no such table.
+
+    Args:
+        table: Its name.
+    """
+    return {column.name: column.meaning for of in tables() if of.name == table for column in of.columns}
 
 
 def folded(name: str) -> str:

@@ -16,9 +16,10 @@ from incast import catalogue
 from incast.cli import INTERRUPTED, OK, compare
 from incast.cli.outcome import ending
 from incast.cli.table import columns, number, paragraph, section, table
-from incast.cli.tables import ranked, title
+from incast.cli.tables import ranked
 from incast.progress import duration
 from incast.results.result import Result
+from incast.results.titles import title
 from incast.scenario import Interrupted, Scenario
 from incast.scenario.choice import Choice, Refusal, everything, permitted
 
@@ -116,6 +117,7 @@ def main(window: str = "8ms", warmup: str = "2ms") -> int:
     print(f"\nThe demo took {duration(time.monotonic() - began)}. Next, try:")
     print("  .venv/bin/incast compare examples/incast.toml --cc all --plot")
     print("  .venv/bin/incast list algorithms")
+    print("  .venv/bin/incast new            # a scenario of your own, from a commented one")
     sound = all(result.sound for outcome in (bursts, flowing) for result in outcome.results.values())
     return OK if sound and not (bursts.failed or flowing.failed) else 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from incast._core import PluginError, Problem, ResultError, ScenarioError, WireError, scenario_error
 
@@ -15,6 +15,7 @@ __all__ = [
     "ScenarioError",
     "WireError",
     "nearest",
+    "renamed",
     "scenario_error",
     "unsaid",
     "warn",
@@ -60,6 +61,24 @@ def _changes(a: str, b: str) -> int:
             row.append(best)
         before, last = last, row
     return last[-1]
+
+
+def renamed(error: ScenarioError, names: Mapping[str, str]) -> ScenarioError:
+    """Returns an error whose problems have other sources, as their author wrote them.
+
+    A source that is renamed has no lines: nobody wrote them.
+
+    Args:
+        error: The error.
+        names: The new sources by the old ones, like ``--set topology.rte=3``.
+    """
+    return scenario_error([_renamed(problem, names) for problem in error.problems])
+
+
+def _renamed(problem: Problem, names: Mapping[str, str]) -> Problem:
+    if problem.file is None or problem.file not in names:
+        return problem
+    return Problem(problem.problem, names[problem.file], key=problem.key, hint=problem.hint)
 
 
 class IncastWarning(UserWarning):

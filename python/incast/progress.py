@@ -86,6 +86,7 @@ class State:
         made: Runs that were made.
         failures: Runs that failed.
         shares: The completed share of each active run, from 0 to 1.
+        stage: The part of the batch that is being made, like ``look 2 of 4``; empty for all of it.
     """
 
     runs: int
@@ -93,6 +94,7 @@ class State:
     made: int = 0
     failures: list[Failure] = field(default_factory=list)
     shares: dict[int, float] = field(default_factory=dict)
+    stage: str = ""
 
     @property
     def done(self) -> int:
@@ -205,6 +207,7 @@ def of_batch(label: str, state: State, elapsed: float) -> str:
     """
     over = state.done + len(state.failures)
     parts = [label] if label else []
+    parts += [state.stage] if state.stage else []
     parts.append(f"{over:,}/{state.runs:,} runs")
     if state.shares:
         parts.append(f"{len(state.shares):,} running")

@@ -18,7 +18,7 @@ from typing import Any
 import models
 from incast import Result, Scenario, Table
 from incast.errors import IncastWarning
-from models import plain, samples
+from models import plain
 from models.cases import Case
 from models.plain import Outcome
 
@@ -78,9 +78,7 @@ def simulated(case: Case) -> tuple[list[Outcome], list[int]]:
         number = int(group.removeprefix("f"))
         if column["finished"][row]:
             outcomes[number] = Outcome(*(int(column[name][row]) for name in _COLUMNS))
-    if isinstance(case, samples.SampledCase):
-        outcomes = samples.sampled(case, result, outcomes, named(flows))
-    return outcomes, order
+    return case.observed(result, outcomes, named(flows)), order
 
 
 _COLUMNS = ("finish_ps", "delivered_ps", "packets", "resent_packets", "timeouts")

@@ -6,10 +6,14 @@ import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from incast import Scenario
+from incast import Result, Scenario
 from models.schedulers import SCHEDULERS
 from models.spreading import POLICIES, Balancing
+
+if TYPE_CHECKING:
+    from models.plain import Outcome
 
 GBPS = 10**9
 US = 10**6
@@ -151,6 +155,17 @@ class Case:
                 for link in self.links
             ],
         }
+
+    def observed(self, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
+        """Returns Incast's outcomes with what else of its result is compared.
+
+        Args:
+            result: The result.
+            outcomes: The outcomes of the flows, in the order of the case.
+            order: The flows in the order of their numbers in Incast.
+        """
+        del result, order
+        return outcomes
 
     def scenario(self) -> Scenario:
         """Returns the case as a scenario of Incast."""

@@ -52,6 +52,7 @@ class Sender(ABC):
         self.deadline: int | None = None
         self.backoff = 0
         self.packets = self.resent = self.timeouts = 0
+        self.again = False
         line = host.wire.link.rate
         self.rate = line if flow.rate is None else min(flow.rate, line)
         self.window = math.inf if flow.window is None else flow.window
@@ -103,13 +104,13 @@ class Sender(ABC):
             sent=now,
             entropy=entropy,
         )
-        again = byte < self.highest
+        self.again = byte < self.highest
         self.packets += 1
-        self.resent += again
+        self.resent += self.again
         self.highest = max(self.highest, byte + payload)
         self.inflight += packet.size
         if transport.recovery == "selective" and transport.holds:
-            packet.asks = again or not self.may_send() or byte + payload == self.flow.size
+            packet.asks = self.again or not self.may_send() or byte + payload == self.flow.size
         self.next_at = now + duration(packet.size, self.rate)
         if self.deadline is None:
             self.restart_timer()
@@ -527,12 +528,12 @@ def outcomes(senders: list[Sender]) -> list[Outcome]:
     return [Outcome(s.finish, s.receiver.delivered, s.packets, s.resent, s.timeouts) for s in senders]
 
 
-def played(case: Case, order: list[int]) -> list[Sender]:
+def played(case: Case, order: list[int], host: type[Host] = Host) -> list[Sender]:
     """The senders of the flows of a case after a run, in the order of the case; `order` as in `finished`."""
     clock = Clock()
     kind = PausingSwitch if case.pfc else Switch
     _, hosts = network(
-        case, lambda _, number: kind(clock, case, number), lambda link: Host(clock, case, link)
+        case, lambda _, number: kind(clock, case, number), lambda link: host(clock, case, link)
     )
     selective = case.transport.recovery == "selective"
     return finished(clock, case, order, hosts, SelectiveReceiver if selective else Receiver)

@@ -28,6 +28,19 @@ class SampledCase(Case):
         probe = {"flows": flows, "flow_interval": f"{self.interval}ps"}
         return super().sections() | {"probe": probe}
 
+    def observed(self, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
+        # A row covers the samples equal to it directly before.
+        rtts: list[list[tuple[int, int]]] = [[] for _ in outcomes]
+        table = result.flow_series
+        columns = (table.column(name).tolist() for name in ("flow", "time_ps", "rtt_ps", "samples"))
+        for flow, time, rtt, count in zip(*columns, strict=True):
+            if rtt > 0:
+                rtts[order[flow]] += [(time - back * self.interval, int(rtt)) for back in range(count)]
+        return [
+            Sampled(o.finish, o.delivered, o.packets, o.resent, o.timeouts, tuple(sorted(of)))
+            for o, of in zip(outcomes, rtts, strict=True)
+        ]
+
 
 @dataclass(frozen=True)
 class Sampled(Outcome):
@@ -51,20 +64,6 @@ def _last(sender: plain.Sender, interval: int) -> tuple[tuple[int, int], ...]:
     instants = range(first, sender.finish, interval)
     last = ((time, sender.rtts[bisect.bisect_right(times, time) - 1][1]) for time in instants)
     return tuple((time, rtt) for time, rtt in last if rtt > 0)
-
-
-def sampled(case: SampledCase, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
-    """Returns Incast's outcomes with its samples. A row covers the samples equal to it directly before."""
-    rtts: list[list[tuple[int, int]]] = [[] for _ in outcomes]
-    table = result.flow_series
-    columns = (table.column(name).tolist() for name in ("flow", "time_ps", "rtt_ps", "samples"))
-    for flow, time, rtt, count in zip(*columns, strict=True):
-        if rtt > 0:
-            rtts[order[flow]] += [(time - back * case.interval, int(rtt)) for back in range(count)]
-    return [
-        Sampled(o.finish, o.delivered, o.packets, o.resent, o.timeouts, tuple(sorted(of)))
-        for o, of in zip(outcomes, rtts, strict=True)
-    ]
 
 
 def _sampled(kind: Callable[[int], Case]) -> Callable[[int], SampledCase]:

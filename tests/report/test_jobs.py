@@ -13,7 +13,7 @@ import incast
 from helpers import SMALL
 from incast import report
 from incast.report.jobs import LISTED, jobs
-from incast.report.summary import number
+from incast.results.listing.sheet import number
 
 pytestmark = pytest.mark.xdist_group("browser")
 """With several processes (pytest-xdist), one runs all tests with a browser, and builds the site once."""

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::fault::Fault;
-use incast_sim::record::{End, Outcome, Progress};
+use incast_sim::record::{Division, End, FlowRecord, LimitRecord, Outcome, Progress};
 use incast_sim::{Invalid, Simulation, Sink};
 
 use crate::formats::pcapng::{Capture, Frame};
@@ -207,7 +207,8 @@ fn run_beside(
     };
 
     let labels = Labels::new(&simulation, job.groups, job.algorithms, job.jobs);
-    let mut recorder = Recorder::new(labels, Notes::new(&simulation, job.windows), writer, capture, progress);
+    let notes = Notes::new(&simulation, job.windows, info.testbed.is_some());
+    let mut recorder = Recorder::new(labels, notes, writer, capture, progress);
     let begin = Instant::now();
     let mut outcome = match engine(&simulation, &mut recorder) {
         Ok(outcome) => outcome,
@@ -223,19 +224,26 @@ fn run_beside(
     }
 
     recorder.flows(&outcome.unfinished);
+    recorder.limits(&outcome.limits);
     recorder.operations(&outcome.unfinished_operations);
     recorder.notes.leave_out(outcome.now);
     let not_started = recorder.notes.flows_not_started();
     let records = incast_sim::not_started(&simulation, &not_started).map_err(RunError::Invalid)?;
     recorder.flows(&records);
+    if info.testbed.is_none() {
+        recorder.limits(&records.iter().map(not_divided).collect::<Vec<_>>());
+    }
     recorder.operations(&recorder.notes.operations_not_started());
     recorder.add::<tables::ports::Ports>(&outcome.ports);
     if !simulation.operations.is_empty() {
         let jobs = recorder.notes.finish_jobs(&outcome.bounds, job.volumes);
         recorder.add::<tables::jobs::Jobs>(&jobs);
+        if info.testbed.is_none() {
+            let divided = recorder.divide(&jobs)?;
+            recorder.add::<tables::job_limits::JobLimits>(&divided);
+        }
     }
-    let (left_out, uncounted, resent) =
-        (recorder.notes.left_out, recorder.notes.uncounted, recorder.notes.resent);
+    let Notes { left_out, uncounted, resent, control, .. } = recorder.notes;
     let loads = recorder.notes.loads.finish(&outcome, &simulation.flows, job.groups, info.testbed.is_some());
     let output = recorder.finish(seen)?;
 
@@ -243,12 +251,27 @@ fn run_beside(
     let others = [not_started.len() as u64, uncounted];
     let ending = OutcomeInfo::new(&simulation, &outcome, left_out, others, wall_s);
     info.outcome = Some(OutcomeInfo { packets_resent: Some(resent), ..ending });
-    let ended = Ended { simulation: &simulation, outcome: &outcome, output: &output, loads: &loads, resent };
+    let is_divided = info.testbed.is_none();
+    let ended = Ended {
+        simulation: &simulation,
+        outcome: &outcome,
+        output: &output,
+        loads: &loads,
+        resent,
+        is_divided,
+        control,
+    };
     let said = verdicts(&ended);
     info.warnings.extend(said.iter().map(Warning::from));
     info.summary = Some(Summary { loads, ..output.summary(&options.classes)? });
     let (tables, info) = output.complete(info, outcome.fingerprint)?;
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
+}
+
+/// Returns the divided time of a flow that has not started: none.
+fn not_divided(record: &FlowRecord) -> LimitRecord {
+    let FlowRecord { flow, start, .. } = *record;
+    LimitRecord { flow, start, end: start, division: Division::ZERO }
 }
 
 /// Returns the error of the first algorithm that reports one.

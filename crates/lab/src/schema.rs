@@ -33,7 +33,74 @@ pub fn json() -> Value {
         schema.insert("description".into(), json!(root.summary));
         schema.insert("$defs".into(), json!({ "algorithm": algorithm() }));
     }
+    if let Some(switch) = schema["properties"].get_mut("switch") {
+        with_shares(switch);
+    }
+    let contestant = contestants(&schema["properties"]);
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.insert("contestant".into(), contestant);
+    }
     schema
+}
+
+/// Lets amounts of bytes be shares of the bandwidth-delay product.
+fn with_shares(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(with_shares),
+        Value::Object(object) => {
+            let is_amount = object.get("examples") == Some(&json!([Quantity::Bytes.example()]));
+            if is_amount && let Some(Value::String(pattern)) = object.get_mut("pattern") {
+                pattern.push_str(r"|^\d{1,9}(?:\.\d{1,8})? BDP$");
+            }
+            object.values_mut().for_each(with_shares);
+        }
+        _ => {}
+    }
+}
+
+/// Contestants by name: any keys of four sections, where `false` takes one away.
+fn contestants(root: &Value) -> Value {
+    let part = |name: &str| {
+        let forms = root[name]["anyOf"].as_array();
+        let table = forms.into_iter().flatten().find(|form| form["properties"].is_object());
+        let mut properties = table.map_or_else(|| json!({}), |table| table["properties"].clone());
+        for key in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            let description = key["description"].clone();
+            *key = json!({ "anyOf": [key.take(), { "const": false }], "description": description });
+        }
+        json!({
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+            "description": format!("Keys of [{name}] that it sets; false takes one away."),
+        })
+    };
+    let line = |meaning: &str| json!({ "type": "string", "description": meaning });
+    let cc = json!({
+        "anyOf": [{ "type": "object" }, { "type": "string" }],
+        "description": "Its algorithm; without the key algorithm, keys that are added to it.",
+    });
+    json!({
+        "type": "object",
+        "description": "Contestants by name: an algorithm together with the switches, transport and balancing that it is made for.",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {
+                "what": line("One line."),
+                "from": line("The contestant or base from which it takes what it does not set."),
+                "cc": cc,
+                "switch": part("switch"),
+                "transport": part("transport"),
+                "balancing": root["balancing"].clone(),
+                "sources": {
+                    "type": "object",
+                    "description": "Sources of values by the paths of their keys.",
+                    "additionalProperties": { "type": "string" },
+                },
+            },
+            "additionalProperties": false,
+        },
+    })
 }
 
 /// A table with these keys and, before them, one that is fixed.
@@ -258,6 +325,13 @@ mod tests {
         assert_eq!(schema["properties"]["topology"]["properties"]["kind"]["enum"][0], json!("star"));
         let switch = &schema["properties"]["switch"]["anyOf"][0]["properties"];
         assert_eq!(switch["ingress_alpha"]["default"], json!(0.25));
+        let kmin = &switch["ecn"]["anyOf"][0]["properties"]["kmin"]["pattern"];
+        assert!(kmin.as_str().is_some_and(|pattern| pattern.ends_with(" BDP$")), "{kmin}");
+        let payload = &schema["properties"]["transport"]["anyOf"][0]["properties"]["payload"]["pattern"];
+        assert!(payload.as_str().is_some_and(|pattern| !pattern.contains("BDP")), "{payload}");
+        let contestant = &schema["properties"]["contestant"]["additionalProperties"]["properties"];
+        assert!(contestant["switch"]["properties"]["ecn"].is_object(), "{contestant}");
+        assert!(contestant["transport"]["properties"]["base_rtt"].is_object(), "{contestant}");
         assert_eq!(switch["ecn"]["anyOf"][0]["properties"]["pmax"]["maximum"], json!(1.0));
         let words = &schema["$defs"]["algorithm"]["properties"]["algorithm"]["enum"];
         for info in incast_cc::any::CATALOGUE {

@@ -11,6 +11,8 @@
 
 pub(crate) mod samples;
 
+use std::collections::BTreeMap;
+
 use incast_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -110,18 +112,24 @@ pub struct Slowdowns {
     pub slowdown: Option<Distribution>,
 }
 
+/// Returns what a table has rows of: all groups together and, where there are several, each group in the order of its
+/// first flow.
+fn selections<'a>(of_flows: impl Iterator<Item = &'a str>) -> Vec<Option<&'a str>> {
+    let mut groups: Vec<&str> = Vec::new();
+    for group in of_flows {
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let several = groups.len() > 1;
+    core::iter::once(None).chain(groups.into_iter().filter(|_| several).map(Some)).collect()
+}
+
 /// The slowdowns of each class, over all groups and, where there are several, for each group in the
 /// order of its first flow. Flows without a size are in no class.
 #[must_use]
 pub fn slowdowns(flows: &[FlowFacts<'_>], classes: &[SizeClass]) -> Vec<Slowdowns> {
-    let mut groups: Vec<&str> = Vec::new();
-    for flow in flows {
-        if !groups.contains(&flow.group) {
-            groups.push(flow.group);
-        }
-    }
-    let several = groups.len() > 1;
-    let selections = core::iter::once(None).chain(groups.into_iter().filter(|_| several).map(Some));
+    let selections = selections(flows.iter().map(|flow| flow.group));
     let one = |group: Option<&str>, class: &SizeClass| {
         let of_group = |f: &&FlowFacts<'_>| group.is_none_or(|g| g == f.group);
         let of_class = |f: &&FlowFacts<'_>| f.size.is_some_and(|size| class.contains(size));
@@ -135,7 +143,62 @@ pub fn slowdowns(flows: &[FlowFacts<'_>], classes: &[SizeClass]) -> Vec<Slowdown
             slowdown: Distribution::of(finished),
         }
     };
-    selections.flat_map(|group| classes.iter().map(move |class| one(group, class))).collect()
+    selections.into_iter().flat_map(|group| classes.iter().map(move |class| one(group, class))).collect()
+}
+
+/// The fields of a flow's divided time that a summary needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitFacts<'a> {
+    /// Name of its traffic block.
+    pub group: &'a str,
+    /// Payload to transfer; `None` for a flow that ends when it is stopped.
+    pub size: Option<Bytes>,
+    /// Its time in picoseconds.
+    pub time_ps: u64,
+    /// Its time by limit, in the order of the table.
+    pub limits_ps: Vec<u64>,
+}
+
+/// The divided times of one class of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Divided {
+    /// Name of the class.
+    pub class: String,
+    /// Name of the traffic block; `None` for all blocks together.
+    pub group: Option<String>,
+    /// Flows of the class that have started.
+    pub flows: u64,
+    /// The sum of their times in picoseconds.
+    pub time_ps: u64,
+    /// That by what kept their next packets back.
+    pub limits_ps: BTreeMap<String, u64>,
+}
+
+/// The divided times of each class and group, as [`slowdowns`] has them. `names` are the names of the limits, in the
+/// order of the table.
+#[must_use]
+pub fn divided(flows: &[LimitFacts<'_>], classes: &[SizeClass], names: &[&str]) -> Vec<Divided> {
+    let selections = selections(flows.iter().map(|flow| flow.group));
+    let one = |group: Option<&str>, class: &SizeClass| {
+        let is_member = |flow: &&LimitFacts<'_>| {
+            group.is_none_or(|group| group == flow.group)
+                && flow.size.is_some_and(|size| class.contains(size))
+        };
+        let members: Vec<_> = flows.iter().filter(is_member).collect();
+        let sum = |place: usize| members.iter().map(|flow| flow.limits_ps[place]).sum();
+        Divided {
+            class: class.name.clone(),
+            group: group.map(str::to_owned),
+            flows: members.len() as u64,
+            time_ps: members.iter().map(|flow| flow.time_ps).sum(),
+            limits_ps: names
+                .iter()
+                .enumerate()
+                .map(|(place, name)| ((*name).to_owned(), sum(place)))
+                .collect(),
+        }
+    };
+    selections.into_iter().flat_map(|group| classes.iter().map(move |class| one(group, class))).collect()
 }
 
 /// The `percent`-th percentile of `sorted` values, as the [module](self) defines it; `None` when there
@@ -363,6 +426,9 @@ pub struct Summary {
     pub slowdowns: Vec<Slowdowns>,
     /// The sampled ports.
     pub ports: Vec<PortSummary>,
+    /// The divided times of flows, by class of size and by group; none of a testbed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<Divided>,
     /// The jobs of each traffic block that has any.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub jobs: Vec<JobSummary>,

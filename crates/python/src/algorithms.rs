@@ -7,6 +7,8 @@ use incast_lab::scenario::catalogue;
 use incast_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 
+use crate::catalogue::described;
+
 /// An algorithm of the catalogue.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Algorithm {
@@ -28,6 +30,13 @@ pub(crate) struct Algorithm {
     parameters: Vec<Parameter>,
     /// Its entry in the Linux kernel, if it runs there.
     kernel: Option<KernelEntry>,
+}
+
+#[pymethods]
+impl Algorithm {
+    fn __repr__(&self) -> String {
+        described("Algorithm", self.name, self.summary)
+    }
 }
 
 /// An algorithm in the Linux kernel.
@@ -61,6 +70,13 @@ pub(crate) struct Parameter {
     source: &'static str,
 }
 
+#[pymethods]
+impl Parameter {
+    fn __repr__(&self) -> String {
+        described("Parameter", self.name, self.meaning)
+    }
+}
+
 /// A class of the evidence for a parameter's default.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Evidence {
@@ -70,6 +86,13 @@ pub(crate) struct Evidence {
     meaning: &'static str,
 }
 
+#[pymethods]
+impl Evidence {
+    fn __repr__(&self) -> String {
+        described("Evidence", self.name, self.meaning)
+    }
+}
+
 /// A group of algorithms, or of transports and networks that control congestion themselves.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Family {
@@ -77,6 +100,13 @@ pub(crate) struct Family {
     name: &'static str,
     /// Controller and signal of the group, in a few words.
     meaning: &'static str,
+}
+
+#[pymethods]
+impl Family {
+    fn __repr__(&self) -> String {
+        described("Family", self.name, self.meaning)
+    }
 }
 
 /// A transport or a network that controls congestion without an algorithm at the sender.
@@ -94,6 +124,13 @@ pub(crate) struct OwnControl {
     family: &'static str,
     /// One line: what it needs from hosts and switches, and since when equipment has it.
     needs: &'static str,
+}
+
+#[pymethods]
+impl OwnControl {
+    fn __repr__(&self) -> String {
+        described("OwnControl", self.name, self.summary)
+    }
 }
 
 /// Returns the groups of algorithms, and of transports and networks that control congestion themselves, in

@@ -2,6 +2,7 @@
 
 use incast_lab::grammar::{Bound, Entry, Fallback, KeyInfo};
 use incast_lab::scenario::catalogue;
+use incast_lab::scenario::contestant::ContestantInfo;
 use incast_lab::sizes::{BUILT_IN, SizeDistribution};
 use pyo3::prelude::*;
 
@@ -16,6 +17,13 @@ pub(crate) struct Kind {
     brief: String,
     /// Its keys.
     keys: Vec<Key>,
+}
+
+#[pymethods]
+impl Kind {
+    fn __repr__(&self) -> String {
+        described("Kind", &self.name, &self.brief)
+    }
 }
 
 /// A key of a scenario file.
@@ -34,6 +42,13 @@ pub(crate) struct Key {
     source: Option<&'static str>,
 }
 
+#[pymethods]
+impl Key {
+    fn __repr__(&self) -> String {
+        described("Key", self.name, &self.meaning)
+    }
+}
+
 /// A topology of a paper: a kind with some of its keys.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct NamedTopology {
@@ -49,6 +64,41 @@ pub(crate) struct NamedTopology {
     keys: Vec<(String, String)>,
 }
 
+#[pymethods]
+impl NamedTopology {
+    fn __repr__(&self) -> String {
+        described("NamedTopology", self.name, self.meaning)
+    }
+}
+
+/// A contestant: an algorithm together with the switches, transport and balancing that it is made for.
+#[pyclass(frozen, get_all, module = "incast")]
+pub(crate) struct Contestant {
+    /// Its name.
+    name: String,
+    /// The title of its algorithm, transport or network.
+    title: String,
+    /// One line.
+    what: String,
+    /// `ranked`, `reference`, or `base`: what several have in common, which cannot be chosen.
+    role: &'static str,
+    /// Needs from hosts and switches.
+    needs: String,
+    /// The algorithm with its preset, as it is written; empty if none is at the sender.
+    cc: String,
+    /// The contestant or base from which it takes what it does not set.
+    base: Option<String>,
+    /// All keys that it sets, each with its value as a scenario file has it, and the source of the value.
+    settings: Vec<(String, String, String)>,
+}
+
+#[pymethods]
+impl Contestant {
+    fn __repr__(&self) -> String {
+        described("Contestant", &self.name, &self.what)
+    }
+}
+
 /// A built-in distribution of flow sizes.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Distribution {
@@ -62,6 +112,13 @@ pub(crate) struct Distribution {
     mean_bytes: f64,
     /// Sizes in bytes, each with the share of flows that are no larger.
     points: Vec<(u64, f64)>,
+}
+
+#[pymethods]
+impl Distribution {
+    fn __repr__(&self) -> String {
+        described("Distribution", self.name, self.meaning)
+    }
 }
 
 /// The sections of a scenario file, in its order; the first, without a name, is the top of the file.
@@ -91,6 +148,22 @@ pub(crate) fn named_topologies() -> Vec<NamedTopology> {
         .collect()
 }
 
+/// The contestants of Incast and their bases.
+#[pyfunction]
+pub(crate) fn contestants() -> Vec<Contestant> {
+    let made = |info: ContestantInfo| Contestant {
+        name: info.name,
+        title: info.title,
+        what: info.what,
+        role: info.role.name(),
+        needs: info.needs,
+        cc: info.cc,
+        base: info.from,
+        settings: info.settings,
+    };
+    incast_lab::scenario::contestant::contestants().into_iter().map(made).collect()
+}
+
 /// The kinds of traffic.
 #[pyfunction]
 pub(crate) fn traffic() -> Vec<Kind> {
@@ -109,6 +182,16 @@ pub(crate) fn distributions() -> Vec<Distribution> {
         points: sizes.points().map(|(size, share)| (size.get(), share)).collect(),
     });
     entry.collect()
+}
+
+/// Returns the short representation of an entry: its class, its name, and its description up to this many
+/// letters. The top of a scenario file has no name.
+pub(crate) fn described(class: &str, name: &str, text: &str) -> String {
+    const LETTERS: usize = 60;
+    let space = if name.is_empty() { "" } else { " " };
+    let short: String = text.chars().take(LETTERS).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("<{class}{space}{name}: {}{more}>", short.trim_end())
 }
 
 fn kind(entry: Entry) -> Kind {

@@ -31,8 +31,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::catalogue::{
-        Distribution, Key, Kind, NamedTopology, distributions, named_topologies, sections, topologies,
-        traffic,
+        Contestant, Distribution, Key, Kind, NamedTopology, contestants, distributions, named_topologies,
+        sections, topologies, traffic,
     };
 
     #[pymodule_export]

@@ -124,6 +124,22 @@ impl Scenario {
         self.0.warnings().iter().cloned().map(PyProblem::from).collect()
     }
 
+    /// Keys that were written and have no effect with the settings of its contestant.
+    fn dropped(&self) -> Vec<PyProblem> {
+        self.0.dropped().iter().cloned().map(PyProblem::from).collect()
+    }
+
+    /// The contestant that was chosen, with its preset if one was named.
+    #[getter]
+    fn contestant(&self) -> Option<&str> {
+        self.0.contestant()
+    }
+
+    /// The names of the contestants that its file and its overrides define.
+    fn own_contestants(&self) -> Vec<String> {
+        self.0.own_contestants().to_vec()
+    }
+
     /// A problem of one of its keys, placed in the file.
     fn problem(&self, key: &str, problem: String) -> PyProblem {
         self.0.problem(key, incast_lab::Problem::new(problem)).into()

@@ -7,11 +7,12 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType};
+use incast_lab::grammar;
 use incast_lab::results::TableName;
 use incast_lab::results::tables::Column;
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
 /// A table of results, as it is declared.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -61,8 +62,9 @@ pub(crate) fn tables() -> Vec<TableInfo> {
     TableName::ALL.map(table).into()
 }
 
-/// A table of a result.
-#[pyclass(frozen, module = "incast")]
+/// A table of a result. It is a mapping without an iterator: with one, pandas would take it for a list of
+/// the names of its columns.
+#[pyclass(frozen, mapping, module = "incast")]
 pub(crate) struct Table(pub(crate) incast_lab::results::Table);
 
 #[pymethods]
@@ -82,11 +84,38 @@ impl Table {
         self.0.schema.fields().iter().map(|f| f.name().as_str()).collect()
     }
 
+    /// Returns the names of its columns, as mappings do.
+    fn keys(&self) -> Vec<&str> {
+        self.columns()
+    }
+
+    /// Returns the column of a name.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let name = name.extract::<String>().map_err(|_| {
+            PyTypeError::new_err("a table is indexed by the name of a column, like table[\"fct_ps\"]")
+        })?;
+        self.column(py, &name)
+    }
+
+    /// Returns all columns as a data frame of pandas.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pandas = library(py, "pandas", "to_pandas")?;
+        let columns = PyDict::new(py);
+        for name in self.columns() {
+            columns.set_item(name, self.column(py, name)?)?;
+        }
+        pandas.call_method1("DataFrame", (columns,))
+    }
+
+    /// Returns the table as a data frame of polars.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(slf.py(), "polars", "to_polars")?.call_method1("DataFrame", (slf,))
+    }
+
     /// Returns one column as a read-only array.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let (index, field) = self.0.schema.column_with_name(name).ok_or_else(|| {
-            PyKeyError::new_err(format!("no column {name:?}; there are {}", self.columns().join(", ")))
-        })?;
+        let (index, field) =
+            self.0.schema.column_with_name(name).ok_or_else(|| unknown(name, &self.columns()))?;
         let parts: Vec<&dyn Array> = self.0.batches.iter().map(|b| b.column(index).as_ref()).collect();
         match field.data_type() {
             DataType::UInt16 => primitive::<UInt16Type>(py, &parts, "u2", f64::from),
@@ -126,6 +155,22 @@ impl Table {
         let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
+}
+
+/// Returns the error for a column that is not there, with the nearest name.
+fn unknown(name: &str, known: &[&str]) -> PyErr {
+    let near = grammar::nearest(name, known.iter().copied());
+    let hint = near.map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
+    PyKeyError::new_err(format!("no column {name:?}; {hint}there are {}", known.join(", ")))
+}
+
+/// Returns a module that `method` needs, or an error that says how to install it.
+fn library<'py>(py: Python<'py>, name: &str, method: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|error| {
+        let missing = PyImportError::new_err(format!("{method} needs {name}: pip install {name}"));
+        missing.set_cause(py, Some(error));
+        missing
+    })
 }
 
 /// Numbers as they are; with values missing, as floating point with NaN in their place.

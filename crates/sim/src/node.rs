@@ -7,7 +7,7 @@ use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::network::PortId;
-use incast_net::record::{FlowRecord, FlowSample, OperationRecord};
+use incast_net::record::{Division, FlowRecord, FlowSample, OperationRecord};
 use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
@@ -126,6 +126,9 @@ pub(crate) trait FlowView {
 
     /// Returns its record, with its progress so far.
     fn record(&self) -> FlowRecord;
+
+    /// Returns its time since its start, divided by what kept its next packet back.
+    fn division(&self, now: u64) -> Division;
 
     /// Samples its state. A transport that has neither windows nor rates reports what is acknowledged.
     fn sample(&self, time: Time) -> FlowSample {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from incast.ledger.measures import internal_series
 from incast.ledger.runs import Results
+from incast.results.measures import internal_series
 
 LINE_BPS = 25e9
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 
 
 def step() -> Quantity:

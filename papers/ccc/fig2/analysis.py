@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
-from incast.ledger.view import View
 from incast.results.congestion import congestion_at
+from incast.results.measures.quantity import Quantity
+from incast.results.measures.view import View
 
 PORT = "s0->h50"
 LINE_BPS = 25e9

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import internal_series
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures import internal_series
+from incast.results.measures.quantity import Quantity
 
 FLOW = "flow.0"
 BASE_RTT_S, PACKET_BYTES, LINE_BPS = 10e-6, 4054, 800e9

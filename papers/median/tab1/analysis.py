@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger import measures
 from incast.ledger.runs import Results
+from incast.results import measures
 from incast.theory import median
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 
 RATE, RTT, FLOWS, PACKET = 200e9, 10e-6, 10, 1500
 KMIN, KMAX = 100e3, 2e6

@@ -1,7 +1,7 @@
 """Figure 10c: the longest queue of a run."""
 
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity
 
 
 def longest_queue(results: Results, run: str) -> Quantity:

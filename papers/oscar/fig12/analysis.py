@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity
 
 PASSES = {"resnet": 3, "vgg": 2, "a2a": 2, "spray": 2, "one": 1, "resnet-12": 12}
 """Passes of each pattern."""

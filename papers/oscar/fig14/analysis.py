@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import steps_of_use
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures import steps_of_use
+from incast.results.measures.quantity import Quantity
 
 Floats = npt.NDArray[np.float64]
 

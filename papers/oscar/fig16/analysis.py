@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.quantity import picoseconds
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import picoseconds
 
 Floats = npt.NDArray[np.float64]
 

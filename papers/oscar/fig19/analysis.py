@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import slowdown
 from incast.ledger.runs import Results
+from incast.results.measures import slowdown
 from incast.results.result import every_sample
 
 Floats = npt.NDArray[np.float64]

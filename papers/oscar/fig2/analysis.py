@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity
 
 
 def pause(results: Results, begin: str, end: str) -> Quantity:

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 import incast
-from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity, picoseconds
 from incast.results.result import FlowSeries
 from incast.units import Time
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from incast.ledger.measures import steps_of_use
-from incast.ledger.quantity import Quantity, quantity
 from incast.ledger.runs import Results
+from incast.results.measures import steps_of_use
+from incast.results.measures.quantity import Quantity, quantity
 
 
 def refilled(results: Results, run: str, port: str, start: str, end: str, level: float) -> Quantity:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity, picoseconds
 
 FLOWS = ("long", *(f"short.{n}" for n in range(5)))
 

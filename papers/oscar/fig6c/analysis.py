@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 import incast
 from incast import captures
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
 from incast.real.testbed.distance import is_measured
 from incast.real.testbed.telemetry import round_trips
+from incast.results.measures.quantity import Quantity
 
 Floats = npt.NDArray[np.float64]
 

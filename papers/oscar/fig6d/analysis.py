@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import slowdown
 from incast.ledger.runs import Results
+from incast.results.measures import slowdown
 
 Floats = npt.NDArray[np.float64]
 

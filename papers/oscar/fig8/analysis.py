@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import steps_of_use
 from incast.ledger.runs import Results
+from incast.results.measures import steps_of_use
 
 Floats = npt.NDArray[np.float64]
 

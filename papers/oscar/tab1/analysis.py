@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import r_squared
-from incast.ledger.quantity import picoseconds
 from incast.ledger.runs import Results
+from incast.results.measures import r_squared
+from incast.results.measures.quantity import picoseconds
 from incast.units import Time
 
 Floats = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import incast
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 
 RECORD = Path(__file__).resolve().parents[3] / "benches" / "acks.csv"
 """Made by `make bench-acks` with `--record`; a line for each algorithm and preset."""

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 from incast.theory.fluid import Floats, Link, Path
 from incast.theory.powertcp import Law, Model
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import stats
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity
 
 Floats = npt.NDArray[np.float64]
 

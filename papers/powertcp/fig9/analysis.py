@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import stats
-from incast.ledger.measures import queue
 from incast.ledger.runs import Results
+from incast.results.measures import queue
 
 Floats = npt.NDArray[np.float64]
 

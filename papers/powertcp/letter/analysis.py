@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import internal_series
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures import internal_series
+from incast.results.measures.quantity import Quantity
 
 TAU_S, HOST_BPS, PORTION = 20e-6, 25e9, 0.006
 """τ, HostBw, and β over their product: 150 of 25,000 Mbps."""

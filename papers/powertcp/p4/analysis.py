@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from incast import captures
-from incast.ledger.quantity import Quantity, picoseconds
 from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
 from incast.real.testbed.telemetry import Record, payload, record
+from incast.results.measures.quantity import Quantity, picoseconds
 from incast.results.result import Result
 
 RUN = "powertcp"

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures.quantity import Quantity
 from incast.theory.fluid import Floats, Link, Path
 from incast.theory.powertcp import Model
 

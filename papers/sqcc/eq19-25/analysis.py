@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.quantity import Quantity
+from incast.results.measures.quantity import Quantity
 from incast.theory import sqcc
 
 Floats = npt.NDArray[np.float64]

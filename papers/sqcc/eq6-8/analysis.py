@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger import measures
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results import measures
+from incast.results.measures.quantity import Quantity
 from incast.theory import sqcc
 
 Floats = npt.NDArray[np.float64]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from incast.ledger.measures import internal_series
-from incast.ledger.quantity import Quantity
 from incast.ledger.runs import Results
+from incast.results.measures import internal_series
+from incast.results.measures.quantity import Quantity
 
 BETA = 0.008
 """β of section IV."""

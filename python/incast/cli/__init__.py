@@ -1,7 +1,7 @@
 """The command ``incast``.
 
 Exit codes: 0 for success; 1 if a run stalled or violated an invariant, or its result could not be saved; 2
-for invalid input; 130 after Ctrl-C.
+for invalid input; 3 if a requirement is not met; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 from incast._build import __version__
 from incast._terminal import guarded
 from incast.cli import unknown
+from incast.cli.options import Parser
 from incast.errors import PluginError, ResultError, ScenarioError, WireError
 from incast.real.kernel import KernelError
 from incast.scenario import Interrupted
@@ -29,8 +31,9 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 _ORDER = (
-    *("run", "compare", "sweep", "validate", "lists", "show", "plot", "convert", "report", "reproduce"),
-    *("schema", "kernel", "testbed", "wire", "doctor", "completion"),
+    *("run", "compare", "sweep", "arena", "tune", "attack", "new", "validate", "lists", "show", "tabled"),
+    *("explain", "plot", "convert", "report", "reproduce", "schema", "kernel", "testbed", "wire", "doctor"),
+    "completion",
 )
 """The order of commands in the help. Any other module that has ``add`` is a command too, and comes later."""
 
@@ -39,6 +42,7 @@ exit codes:
   0    success
   1    a run stalled or failed, or its result could not be saved
   2    invalid input
+  3    a requirement (--require) is not met
   130  stopped by Ctrl-C
 """
 
@@ -72,9 +76,11 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str] | None) -> int:
-    options = unknown.read(parser(), sys.argv[1:] if arguments is None else arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = unknown.read(parser(), words)
     if isinstance(options, int):
         return options
+    options.command = shlex.join(["incast", *words])
     try:
         return int(options.act(options))
     except Interrupted as stop:
@@ -93,7 +99,7 @@ def _command(arguments: Sequence[str] | None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="incast",
         description="A laboratory for datacenter congestion control.",
         epilog=_EPILOG,

@@ -6,25 +6,43 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from incast._terminal import WIDTH, cells
 from incast.cli import testbed
-from incast.cli.common import check_free, folder_name, load, place
+from incast.cli.common import check_free, folder_name, is_complete, load, place
+from incast.cli.differences import calls_of, differences_options, measured, seeds_of
 from incast.cli.estimate import estimate
-from incast.cli.options import Commands, add_command, flag_option, run_options, scenario_options
-from incast.cli.outcome import ending
+from incast.cli.options import (
+    Commands,
+    add_command,
+    count,
+    flag_option,
+    number_option,
+    run_options,
+    scenario_options,
+)
+from incast.cli.outcome import answers, dropped, ending
+from incast.cli.required import Required, require_option
 from incast.cli.run import run_one, say, warn
+from incast.cli.sweep import carry_out, planned
 from incast.cli.table import section
-from incast.cli.tables import TABLES, ranked, title
+from incast.cli.tables import ranked, texts
 from incast.errors import ResultError, ScenarioError
 from incast.progress import Series
 from incast.real.kernel import KernelError
+from incast.results.grid import Axis, Grid, Run, made_of, run_of
 from incast.results.result import Result
+from incast.results.titles import title
+from incast.runs import store
+from incast.runs.runner import Local
+from incast.runs.sweep import plan
 from incast.scenario import Interrupted, Scenario
-from incast.scenario.choice import Choice, choose, refuse_overrides
+from incast.scenario.choice import Choice, choose, refuse_overrides, split
+from incast.scenario.contestants import algorithms_in, choose_contestants
+from incast.scenario.scenario import document
 
 
 def add(commands: Commands) -> None:
@@ -34,16 +52,36 @@ def add(commands: Commands) -> None:
         act,
         "compare",
         "run a scenario with several algorithms and print one table",
-        "Runs one scenario with several algorithms: same flows, same seed, one table.",
+        "Runs one scenario with several algorithms: same flows, same seed, one table. A contestant is an "
+        "algorithm together with the switches, transport and balancing that it is made for. With several "
+        "seeds all are compared seed by seed, as by `incast sweep --vary cc=…`.",
     )
     scenario_options(sub)
-    sub.add_argument(
+    which = sub.add_mutually_exclusive_group(required=True)
+    which.add_argument(
         "--cc",
-        required=True,
         metavar="NAME[:PRESET],…",
         help="the algorithms, separated by commas: oscar,hpcc,swift:oscar (see `incast list`); all: every "
-        "one that the scenario permits, and why each other one is left out",
+        "one that the scenario permits, and why each other one is left out; scenario: the scenario's own; "
+        "and files with algorithms of your own (mine.py, mine.so) or with contestants, whose algorithms "
+        "are taken (mine.toml)",
     )
+    which.add_argument(
+        "--contestants",
+        metavar="NAME[:PRESET],…",
+        help="contestants in place of algorithms: nscc,dcqcn,ndp (see `incast list contestants`), all, and "
+        "files that define some (mine.toml) or have algorithms of your own (mine.py, mine.so)",
+    )
+    number_option(
+        sub,
+        "--seeds",
+        count,
+        "number of seeds: the scenario's (or --seed) and those after it (default: 1; with --until-decided "
+        "the most, 40)",
+    )
+    differences_options(sub)
+    require_option(sub)
+    number_option(sub, "--jobs", count, "with several seeds: runs at the same time (default: one per core)")
     run_options(sub)
     flag_option(sub, "--plot", "save a picture too, as PNG and PDF")
     flag_option(sub, "--testbed", "with real kernels, as `incast testbed`; each run is made anew")
@@ -51,8 +89,21 @@ def add(commands: Commands) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario with each algorithm, and prints the tables and where the results are."""
-    refuse_overrides(options.overrides, "--cc")
-    chosen = variants(load(options, needs_algorithm=False), options.cc)
+    option, given = ("--cc", options.cc) if options.cc is not None else ("--contestants", options.contestants)
+    refuse_overrides(options.overrides, option)
+    several = seeds_of(options) > 1 or options.until_decided is not None
+    _refuse_idle(options, several)
+    calls_of(options)
+    overrides = options.overrides
+    options.overrides, parameters = split(overrides)
+    chosen = variants(load(options, needs_algorithm=False), given, option, parameters)
+    if not options.quiet:
+        for note in [*chosen.notes, *defaults(options.file, chosen)]:
+            say(note)
+    if several:
+        options.overrides = overrides
+        return _several(options)
+    required = Required(options, entries(chosen))
     if options.estimate:
         code = estimate(chosen.scenarios)
         if chosen.left_out:
@@ -66,9 +117,68 @@ def act(options: argparse.Namespace) -> int:
     except Interrupted:
         finish(outcome, options)
         raise
-    finish(outcome, options)
+    finish(outcome, options, required)
     sound = all(result.sound for result in outcome.results.values())
-    return 0 if sound and not outcome.failed else 1
+    return required.code(0 if sound and not outcome.failed else 1)
+
+
+def entries(chosen: Choice, results: Mapping[str, Result] | None = None) -> Grid:
+    """Returns the grid of a comparison of one seed, also before it is run and with runs that failed.
+
+    Args:
+        chosen: What is run.
+        results: The results so far, by label.
+    """
+    done = results or {}
+    its: dict[tuple[str, ...], list[Run]] = {
+        (label,): [run_of(done[label])] if label in done else [] for label in chosen.scenarios
+    }
+    over = {} if results is None else chosen.scenarios
+    failed = {f"cc={label} seed={one.seed}": "" for label, one in over.items() if label not in done}
+    return made_of("", [Axis("cc", tuple(chosen.scenarios))], its, failed=failed)
+
+
+def _refuse_idle(options: argparse.Namespace, several: bool) -> None:
+    """Raises if an option has no effect.
+
+    Raises:
+        ScenarioError: When one has none with this number of seeds.
+    """
+    if several:
+        if options.threads != 1:
+            raise ScenarioError(
+                "compare: --threads has no effect with several seeds; "
+                "--jobs sets how many runs are made at the same time"
+            )
+        if options.testbed:
+            raise ScenarioError("compare: --testbed measures one seed at a time")
+        return
+    for name in ("baseline", "by", "jobs"):
+        if getattr(options, name) is not None:
+            raise ScenarioError(f"compare: --{name} has no effect with one seed\n    help: --seeds 5")
+
+
+def _several(options: argparse.Namespace) -> int:
+    """Compares the algorithms over several seeds, as a sweep does."""
+    what = plan(
+        options.file,
+        [f"contestant={options.contestants}" if options.cc is None else f"cc={options.cc}"],
+        seeds=seeds_of(options),
+        seed=options.seed,
+        overrides=options.overrides,
+        results=store.DEFAULT if options.out is None else options.out / "runs",
+    )
+    required = Required(options, planned(what))
+    done = carry_out(what, options, Local(options.jobs), required=required)
+    if isinstance(done, int):
+        return done
+    if options.plot:
+        firsts = {run.values[0]: run.folder for run in what.runs[:: what.seeds] if is_complete(run.folder)}
+        if firsts:
+            print(f"of seed {what.runs[0].scenario.seed}:")
+            for path in pictures({label: Result.open(where) for label, where in firsts.items()}, done.folder):
+                print(f"picture {path}")
+    return required.code(1 if done.state.failures else 0)
 
 
 @dataclass
@@ -86,14 +196,45 @@ class Outcome:
     failed: list[str] = field(default_factory=list)
 
 
-def variants(scenario: Scenario, algorithms: str) -> Choice:
+def variants(scenario: Scenario, given: str, option: str = "--cc", parameters: Sequence[str] = ()) -> Choice:
     """The scenario with each algorithm of a list like ``oscar,swift:oscar`` or ``all``.
+
+    Args:
+        scenario: The scenario.
+        given: The list.
+        option: The option with the list: ``--cc``, or ``--contestants`` for a list of contestants.
+        parameters: Overrides of parameters, for those that have them.
 
     Raises:
         ScenarioError: With the problems of all of them.
     """
-    labels = [label.strip() for label in algorithms.split(",")]
-    return choose(scenario, labels, f"--cc {algorithms}")
+    labels = [label.strip() for label in given.split(",")]
+    source = f"{option} {given}"
+    if option != "--cc":
+        return choose_contestants(scenario, labels, source, parameters)
+    names, sections = algorithms_in(labels)
+    return choose(scenario, names, source, parameters, sections)
+
+
+def defaults(file: Path, chosen: Choice) -> list[str]:
+    """Returns a sentence if the file sets parameters of an algorithm that is run with its defaults.
+
+    Args:
+        file: The scenario file.
+        chosen: What is run.
+    """
+    try:
+        section = document(file).get("cc")
+    except ValueError:
+        return []
+    if not isinstance(section, Mapping):
+        return []
+    sets = [f"{key} = {value}" for key, value in section.items() if key not in ("algorithm", "preset")]
+    name = section.get("algorithm")
+    if not sets or name not in chosen.scenarios:
+        return []
+    what = f"[cc] of the file sets {', '.join(sets)}"
+    return [f"{name} has its defaults here; {what} (--cc scenario takes it as it is)"]
 
 
 def run_all(outcome: Outcome, options: argparse.Namespace) -> None:
@@ -125,23 +266,37 @@ def _folder(label: str, scenario: Scenario, options: argparse.Namespace) -> Path
     return parent / folder_name(label)
 
 
-def finish(outcome: Outcome, options: argparse.Namespace) -> None:
-    """Prints the tables of finished runs, draws the picture if requested, prints where they are."""
+def finish(outcome: Outcome, options: argparse.Namespace, required: Required | None = None) -> None:
+    """Prints the tables of finished runs, draws the picture if requested, prints where they are.
+
+    Args:
+        outcome: The runs.
+        options: The options of the command.
+        required: The requirements, if all runs are over.
+    """
     scenarios = outcome.chosen.scenarios
     results, by = ranked(outcome.results) if outcome.chosen.all else (outcome.results, "")
     if not results:
         return
     first = next(iter(scenarios.values()))
-    ran = f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} algorithms ran"
+    kind = "contestants" if options.cc is None else "algorithms"
+    ran = f"{first.name}, seed {first.seed}: {len(results)} of {len(scenarios)} {kind} ran"
     print(f"{ran}, sorted by {by}" if by else ran)
     if outcome.chosen.left_out:
         print(left_out(outcome.chosen))
+    if not options.testbed and (said := answers(Grid.of(results))):
+        print(f"\n{said}")
     for label, result in results.items():
         if not result.sound:
             print(ending(title(label), result))
-    for text in (table_(results) for table_ in TABLES):
-        if text:
-            print(f"\n{text}")
+    if required is not None and (judged := required.text(entries(outcome.chosen, outcome.results))):
+        print(f"\n{judged}")
+    for text in texts(results):
+        print(f"\n{text}")
+    if calls := calls_of(options):
+        print(f"\n{measured(results, calls)}")
+    if without := dropped(scenarios):
+        print(f"\n{without}")
     folders = [result.folder for result in results.values() if result.folder]
     parent = Path(os.path.commonpath([folder.parent for folder in folders]))
     names = [str(folder.relative_to(parent)) for folder in folders]

@@ -102,11 +102,15 @@ def _word(command: str, action: argparse.Action) -> Word:
         takes = FILES
     elif value and action.metavar == "DIR":
         takes = FOLDERS
-    return Word(names, about, takes, value, action.dest == "cc")
+    return Word(names, about, takes, value, action.dest in ("cc", "contestants"))
 
 
 def _algorithms() -> tuple[str, ...]:
     return (ALL, *(algorithm.name for algorithm in catalogue.algorithms()))
+
+
+def _contestants() -> tuple[str, ...]:
+    return (ALL, *(one.name for one in catalogue.contestants() if one.role != "base"))
 
 
 def _everything() -> tuple[str, ...]:
@@ -117,6 +121,7 @@ def _everything() -> tuple[str, ...]:
 
 _TAKES: dict[str, Callable[[], tuple[str, ...]]] = {
     "cc": _algorithms,
+    "contestants": _contestants,
     "what": _everything,
     "on": lambda: ("local", "ray", "ray://"),
 }

@@ -15,8 +15,8 @@ import numpy as np
 from incast._terminal import wipe
 from incast.cli.outcome import seconds
 from incast.cli.table import columns, number, paragraph, table
-from incast.cli.tables import title
 from incast.results.result import Result
+from incast.results.titles import title
 from incast.scenario import Interrupted, Progress, Scenario, Size
 
 TRIAL_S = 3.0

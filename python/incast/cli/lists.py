@@ -13,6 +13,8 @@ from incast.catalogue import folded
 from incast.cli.options import Commands, add_command, plugin_option
 from incast.cli.table import Column, paragraph, section, table
 from incast.errors import nearest
+from incast.results.measures import MEASURES, Known
+from incast.results.measures.named import NAMED
 
 BAD_INPUT = 2
 
@@ -42,6 +44,39 @@ def _needs(one: catalogue.Algorithm | catalogue.OwnControl) -> str:
     return f"needs {one.needs}"
 
 
+ROLES = {
+    "ranked": "algorithms with the switches, transport and balancing that they are made for",
+    "reference": "references, shown beside the others",
+    "base": "bases, which contestants have in common",
+}
+"""The headings of the list of contestants."""
+
+
+def contestants() -> str:
+    """Lists contestants by role, each with the keys of the base from which it takes its settings."""
+    known = catalogue.contestants()
+    width = max(len(one.name) for one in known)
+    parts = []
+    for role, heading in ROLES.items():
+        rows = [[one.name, _of_contestant(one)] for one in known if one.role == role]
+        parts.append(section(heading, rows, width))
+    return "\n".join(["contestants", *(f"\n{part}" for part in parts)])
+
+
+def _of_contestant(one: catalogue.Contestant) -> str:
+    """A contestant in one line: its base, and what it sets itself."""
+    if one.role == "base":
+        return one.what
+    base = next((it for it in catalogue.contestants() if it.name == one.base), None)
+    of_base = [] if base is None else [(key, value) for key, value, _ in base.settings]
+    own = (
+        key
+        for key, value, _ in one.settings
+        if (key, value) not in of_base and value != "false" and not key.startswith("cc.")
+    )
+    return ", ".join([*([one.base] if one.base else []), *own])
+
+
 def topologies() -> str:
     """One line for each kind of topology."""
     return section("topologies", [[k.name, k.brief] for k in catalogue.topologies()])
@@ -62,16 +97,39 @@ def sections() -> str:
     return section("sections", [[s.name, s.brief] for s in _sections()])
 
 
+def measures() -> str:
+    """Lists everything that can be measured of a run: numbers that every run has, and calls."""
+    numbers = [[one.name, one.words] for one in NAMED.values()]
+    calls = [line for one in MEASURES.values() for line in _described(one)]
+    return "\n".join(
+        [
+            "measures",
+            "",
+            section("of every run; of one traffic block with its name: p99.small(web)", numbers),
+            "",
+            "from tables, with arguments in this order or by name (… may be left out)",
+            *calls,
+        ]
+    )
+
+
+def _described(one: Known) -> list[str]:
+    """Returns the lines about a measure: its name with its parameters, and its summary."""
+    return [paragraph(one.signature, "  "), paragraph(one.summary, "      ")]
+
+
 def _sections() -> list[catalogue.Kind]:
     return [one for one in catalogue.sections() if one.name]
 
 
 KINDS: dict[str, Callable[[], str]] = {
     "algorithms": algorithms,
+    "contestants": contestants,
     "topologies": topologies,
     "traffic": traffic,
     "distributions": distributions,
     "sections": sections,
+    "measures": measures,
 }
 
 
@@ -81,7 +139,7 @@ def add(commands: Commands) -> None:
         commands,
         act,
         "list",
-        "list algorithms, topologies, traffic, distributions, sections",
+        "list algorithms, contestants, topologies, traffic, distributions, sections, measures",
         "Lists what is available, or explains one entry.",
     )
     sub.add_argument(
@@ -99,6 +157,10 @@ def act(options: argparse.Namespace) -> int:
         return 0
     if what in KINDS:
         print(KINDS[what]())
+        return 0
+    kind, _, name = what.partition(".")
+    if kind == "contestant" and (found := _contestant(name)) is not None:
+        print(found)
         return 0
     text = entry(what)
     if text is not None:
@@ -217,6 +279,20 @@ def _algorithm(algorithm: catalogue.Algorithm, preset: str) -> str:
         changed = p.value != defaults.get(p.name)
         parts.append(f"{line:<{width}}  {'set by the preset' if changed else p.evidence}")
         parts.append(paragraph(f"{p.meaning}; {p.range}. {p.source}", "      "))
+    return "\n".join(parts)
+
+
+def _contestant(name: str) -> str | None:
+    """The settings of a contestant, each with its source."""
+    one = next((it for it in catalogue.contestants() if folded(it.name) == folded(name)), None)
+    if one is None:
+        return None
+    parts = [f"contestant {one.name}", paragraph(one.what)]
+    parts += [paragraph(f"needs {one.needs}")] if one.needs else []
+    parts += [f"from {one.base}"] if one.base else []
+    parts += ["", "settings"]
+    for key, value, source in one.settings:
+        parts += [paragraph(f"{key} = {value}", "  "), paragraph(source, "      ")]
     return "\n".join(parts)
 
 

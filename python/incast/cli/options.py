@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import math
+import shutil
+import textwrap
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from incast.algorithm import load_plugin
 from incast.errors import nearest
 from incast.runs.runner import Executor, Local
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+class Parser(argparse.ArgumentParser):
+    """A parser that helps where an argument is missing.
+
+    Attributes:
+        helps: The line of help for each argument, by its name in the usage.
+    """
+
+    helps: dict[str, str]
+
+    def error(self, message: str) -> NoReturn:
+        """Prints what is wrong and ends the process, with help where an argument is missing."""
+        _, _, missing = message.partition("required: ")
+        known = getattr(self, "helps", {})
+        lines = [f"\n    help: {known[name]}" for name in missing.split(", ") if name in known]
+        super().error(message + "".join(lines))
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 """The commands of a parser, to which one can be added."""
 
 
@@ -23,7 +45,7 @@ def add_command(
     brief: str,
     about: str,
     epilog: str | None = None,
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Adds a command.
 
     Args:
@@ -38,6 +60,8 @@ def add_command(
         Its parser, for its arguments.
     """
     formatter = argparse.HelpFormatter if epilog is None else argparse.RawDescriptionHelpFormatter
+    if epilog is not None:  # Lines as they are, also of this paragraph.
+        about = textwrap.fill(about, shutil.get_terminal_size().columns - 2)
     sub = commands.add_parser(name, help=brief, description=about, epilog=epilog, formatter_class=formatter)
     sub.set_defaults(act=act)
     return sub
@@ -56,7 +80,7 @@ def path_option(
     sub.add_argument(name, type=Path, metavar=metavar, help=about, default=default, required=required)
 
 
-def flag_option(sub: argparse.ArgumentParser, name: str, about: str) -> None:
+def flag_option(sub: argparse._ActionsContainer, name: str, about: str) -> None:
     """Adds an option without a value."""
     sub.add_argument(name, action="store_true", help=about)
 
@@ -69,8 +93,19 @@ def choice_option(
     *,
     metavar: str | None = None,
     default: str | None = None,
+    optional: bool = False,
 ) -> None:
-    """Adds an option, or an argument, that takes one of some words; a wrong one gets a suggestion."""
+    """Adds an option, or an argument, that takes one of some words; a wrong one gets a suggestion.
+
+    Args:
+        sub: Where to add it.
+        name: Its name, with dashes for an option.
+        words: The words.
+        about: Its help.
+        metavar: Its name in the usage.
+        default: Its value where it is not given.
+        optional: Whether an argument may be left out.
+    """
 
     def read(text: str) -> str:
         if text in words:
@@ -80,7 +115,15 @@ def choice_option(
         raise argparse.ArgumentTypeError(f"there is no {text!r}{more}")
 
     # The words are given to argparse too: completion reads them there.
-    sub.add_argument(name, type=read, choices=tuple(words), metavar=metavar, default=default, help=about)
+    sub.add_argument(
+        name,
+        type=read,
+        choices=tuple(words),
+        metavar=metavar,
+        default=default,
+        help=about,
+        **({"nargs": "?"} if optional else {}),  # type: ignore[arg-type]
+    )
 
 
 def number_option(
@@ -99,10 +142,9 @@ def quiet_option(sub: argparse.ArgumentParser) -> None:
     flag_option(sub, "--quiet", "no progress line")
 
 
-def scenario_options(
-    sub: argparse.ArgumentParser, metavar: str = "FILE", about: str = "the scenario, a TOML file"
-) -> None:
+def scenario_options(sub: Parser, metavar: str = "FILE", about: str = "the scenario, a TOML file") -> None:
     """Adds the arguments that name and change a scenario."""
+    sub.helps = {metavar: "`incast new` writes a scenario to start from"}
     sub.add_argument("file", type=Path, metavar=metavar, help=about)
     sub.add_argument(
         "--set",
@@ -195,6 +237,28 @@ def batch_options(sub: argparse.ArgumentParser) -> None:
     )
     flag_option(sub, "--fresh", "make every run again")
     quiet_option(sub)
+
+
+def limit_option(sub: argparse.ArgumentParser, default: float | None = None) -> None:
+    """Adds the option that ends runs which take too long."""
+    sub.add_argument(
+        "--limit",
+        type=_seconds,
+        metavar="SECONDS",
+        default=default,
+        help="end a run that takes longer: it has failed, and the same command tries it again (default: "
+        + ("none)" if default is None else f"{default:g})"),
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, like 300")
+    return seconds
 
 
 def _where(text: str) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import number, paragraph
 from incast.progress import Progress, ProgressLine, State, duration
+from incast.results.grid import Grid
+from incast.results.measures.named import Measure
 from incast.results.result import Result
+from incast.results.sentences import Compared, sentences
+from incast.scenario import Scenario
 
 
 class BatchLine(ProgressLine):
@@ -24,14 +29,15 @@ class BatchLine(ProgressLine):
     def __enter__(self) -> BatchLine:
         return self
 
-    def stopped(self, runs: int) -> None:
+    def stopped(self, runs: int, most: bool = False) -> None:
         """Prints that the batch was stopped, and how to continue.
 
         Args:
             runs: Total number of runs.
+            most: Whether fewer runs may be enough.
         """
         self.wipe()
-        done = f"{self.done:,} of {runs:,} runs are done"
+        done = f"{self.done:,} of {'at most ' if most else ''}{runs:,} runs are done"
         print(f"\nincast: stopped; {done}; the same command continues from there", file=sys.stderr)
 
 
@@ -71,6 +77,43 @@ def notes(result: Result) -> list[str]:
     switch = "the kernel forwards" if of["switch"] == "kernel" else "a switch in user space forwards"
     names = ", ".join(f"{label} is {name}" for label, name in of["controls"].items())
     return [f"measured on a testbed: Linux {of['kernel']}, {switch}; {names}", *of["notes"]]
+
+
+MOST_RUNS = 2_000
+"""Of more runs than this nothing is said in sentences: each of their files would be read once more."""
+
+
+def answers(
+    grid: Grid, compared: Sequence[Compared] = (), measures: Sequence[Measure] = (), *, ranked: bool = True
+) -> str:
+    """Returns the sentences on a grid, each on lines of its own.
+
+    Args:
+        grid: As for :func:`incast.results.sentences.sentences`.
+        compared: Likewise.
+        measures: Likewise.
+        ranked: Likewise.
+    """
+    found = sentences(grid, compared, measures, ranked=ranked)
+    return "\n".join(paragraph(one.text) for one in found)
+
+
+def dropped(scenarios: Mapping[str, Scenario]) -> str:
+    """Lists the keys that were written and have no effect, each with the reason and the contestants.
+
+    Args:
+        scenarios: The scenarios by their labels.
+    """
+    found: dict[str, list[str]] = {}
+    for label, scenario in scenarios.items():
+        for problem in scenario.dropped:
+            why = problem.problem.removeprefix("has no effect: ").removeprefix("has no effect ")
+            found.setdefault(f"{problem.key}: {why}", []).append(label)
+    if not found:
+        return ""
+    alone = len(scenarios) == 1
+    lines = (text if alone else f"{text} ({', '.join(labels)})" for text, labels in found.items())
+    return "\n".join(["keys without effect, which were dropped", *(paragraph(line, "  ") for line in lines)])
 
 
 def seconds(wall: float) -> str:

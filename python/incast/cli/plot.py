@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,11 +13,11 @@ import numpy as np
 from incast.cli.options import Commands, add_command, choice_option, results_argument
 from incast.cli.report import folders
 from incast.cli.show import open_result
-from incast.cli.tables import title
 from incast.errors import ResultError
+from incast.results.grid import Grid
 from incast.results.result import Result
-from incast.results.titles import made
-from incast.runs.store import short
+from incast.results.titles import made, short, title
+from incast.runs.sweep import grid_of
 from incast.units import Time
 
 if TYPE_CHECKING:
@@ -34,12 +34,26 @@ class Part:
         flow: Flows, as for `Result.find_flows`.
         job: A job.
         hosts: Hosts.
+        grid: The grid of the results.
+        measure: A measure.
+        x: The key along the horizontal axis.
+        lines: The key that has lines.
+        y: The key along the vertical axis.
+        panels: Keys that have panels.
+        baseline: The value that others are ratios to.
     """
 
     port: tuple[str, int] | None = None
     flow: str | int | None = None
     job: str | None = None
     hosts: tuple[str, ...] | None = None
+    grid: Grid | None = None
+    measure: str | None = None
+    x: str | None = None
+    lines: str | None = None
+    y: str | None = None
+    panels: tuple[str, ...] | None = None
+    baseline: str | None = None
 
 
 Draw = Callable[[Mapping[str, Result], Part], "Figure"]
@@ -96,6 +110,28 @@ def add(commands: Commands) -> None:
         help="the hosts whose operations to draw, with commas between them (default: all)",
     )
     sub.add_argument(
+        "--measure",
+        metavar="MEASURE",
+        help="of a sweep, the number to draw, like p99.small or queue(all, p99) (see `incast list measures`)",
+    )
+    for name, about in (
+        ("--x", "the key along the horizontal axis (default: the first with three numbers or more)"),
+        ("--lines", "the key that has a line for each value (default: the algorithm)"),
+        ("--y", "the key along the vertical axis of a heat map"),
+    ):
+        sub.add_argument(name, metavar="KEY", help=f"of a sweep, {about}")
+    sub.add_argument(
+        "--panels",
+        type=_hosts,
+        metavar="KEY,…",
+        help="of a sweep, keys that have a panel for each value (default: all others)",
+    )
+    sub.add_argument(
+        "--baseline",
+        metavar="VALUE",
+        help="of a sweep, draw ratios to the runs with this value, like hpcc or delay=1us, paired by seed",
+    )
+    sub.add_argument(
         "--out", type=_picture, metavar="FILE", help="a .png, .pdf or .svg (default: KIND.png and KIND.pdf)"
     )
 
@@ -126,7 +162,7 @@ def _picture(text: str) -> Path:
 
 def act(options: argparse.Namespace) -> int:
     """Draws, and prints the files that were written."""
-    results = labelled([open_result(folder) for folder in folders(options.results)])
+    grid = grid_of(options.results[0]) if len(options.results) == 1 else None
     try:
         import matplotlib as mpl
 
@@ -134,8 +170,15 @@ def act(options: argparse.Namespace) -> int:
         from incast import plot
     except ImportError:
         raise ResultError("no picture without matplotlib\n    help: pip install 'incast[plot]'") from None
-    kind = options.kind or ("panels" if any(r.probed_ports() for r in results.values()) else "slowdown")
-    part = _part(kind, options)
+    kind = options.kind or (None if grid is None else "sweep")
+    results: Mapping[str, Result] = {}
+    if grid is None:
+        results = labelled([open_result(folder) for folder in folders(options.results)])
+    elif kind not in ("sweep", "heat"):
+        firsts = ((entry.label, entry.first()) for entry in grid.entries)
+        results = {label: result for label, result in firsts if result is not None}
+    kind = kind or ("panels" if any(r.probed_ports() for r in results.values()) else "slowdown")
+    part = replace(_part(kind, options), grid=grid)
     try:
         figure = KINDS[kind].draw(results, part)
     except (KeyError, ValueError) as error:
@@ -155,7 +198,8 @@ def act(options: argparse.Namespace) -> int:
 
 def _part(kind: str, options: argparse.Namespace) -> Part:
     """The part of the results that the options name; refused where the kind does not follow it."""
-    given = {name: getattr(options, name) for name in ("port", "flow", "job", "hosts")}
+    names = ("port", "flow", "job", "hosts", "measure", "x", "lines", "y", "panels", "baseline")
+    given = {name: getattr(options, name) for name in names}
     for name, value in given.items():
         if value is not None and name not in KINDS[kind].takes:
             kinds = ", ".join(other for other, one in KINDS.items() if name in one.takes)
@@ -248,6 +292,16 @@ def _internals(results: Mapping[str, Result], part: Part) -> Figure:
     return figure
 
 
+def _limits(results: Mapping[str, Result], part: Part) -> Figure:
+    import matplotlib.pyplot as plt
+
+    from incast import plot
+
+    del part
+    plot.limits(_only(results))
+    return plt.gcf()
+
+
 def _deduced(results: Mapping[str, Result], part: Part) -> Figure:
     from incast import plot
 
@@ -278,6 +332,18 @@ def _operations(results: Mapping[str, Result], part: Part) -> Figure:
         help_ = "    help: --job JOB for one job, --hosts h0,h1 for some of the hosts"
         raise ResultError(f"operations: {error}\n{help_}") from None
     return cast("Figure", axes.figure)
+
+
+def _of_grid(name: str, other: str) -> Draw:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
+        from incast import plot
+
+        of = part.grid or Grid.of(list(results.values()))
+        keys = {"x": part.x, other: getattr(part, other), "panels": part.panels or ()}
+        figure, _ = getattr(plot, name)(of, part.measure, baseline=part.baseline, **keys)
+        return cast("Figure", figure)
+
+    return draw
 
 
 def _only(results: Mapping[str, Result]) -> Result:
@@ -331,12 +397,23 @@ KINDS: dict[str, Kind] = {
         "99th percentile of the slowdown over the flow's size", _of_all("slowdown_by_size")
     ),
     "fct-cdf": Kind("distribution of flow completion times", _of_all("fct_cdf")),
+    "limits": Kind("what kept flows back over their sizes, of one result", _limits),
     "operations": Kind(
         "what hosts send, receive and compute over time, of one result", _operations, ("job", "hosts")
     ),
     "jobs": Kind("distribution of job completion times", _of_all("jobs")),
     "jobs-ratio": Kind(
         "distribution of job completion times divided by their lower bounds", _of_all("jobs", ratio=True)
+    ),
+    "sweep": Kind(
+        "a number of a sweep over a key, with intervals over the seeds",
+        _of_grid("sweep", "lines"),
+        ("measure", "x", "lines", "panels", "baseline"),
+    ),
+    "heat": Kind(
+        "a number of a sweep over two keys, as colours",
+        _of_grid("heat", "y"),
+        ("measure", "x", "y", "panels", "baseline"),
     ),
 }
 """Kinds of pictures."""

@@ -11,12 +11,15 @@ from pathlib import Path
 from incast.cli.common import check_free, is_complete, load, place
 from incast.cli.estimate import estimate
 from incast.cli.options import Commands, add_command, run_options, scenario_options
-from incast.cli.outcome import ending, notes, totals
+from incast.cli.outcome import dropped, ending, notes, totals
+from incast.cli.required import Required, require_option
 from incast.cli.table import paragraph
-from incast.cli.tables import TABLES
+from incast.cli.tables import texts
 from incast.errors import unsaid
 from incast.progress import ProgressLine, Series
+from incast.results.grid import Entry, Grid
 from incast.results.result import Result
+from incast.results.titles import title
 from incast.runs import store
 from incast.scenario import Interrupted, Scenario
 
@@ -25,6 +28,7 @@ def add(commands: Commands) -> None:
     """Adds the command."""
     sub = add_command(commands, act, "run", "run a scenario", "Runs a scenario and saves the result.")
     scenario_options(sub)
+    require_option(sub)
     run_options(sub)
 
 
@@ -32,24 +36,39 @@ def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result and where it is saved."""
     scenario = load(options)
     label = store.label(scenario)
+    required = Required(options, Grid(scenario.name, (), (Entry((), title(label), label, ()),)))
     if options.estimate:
         return estimate({label: scenario})
     if not options.quiet:
         warn(scenario)
     folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
-    result = run_and_show(label, lambda: run_one(scenario, label, folder, options))
-    return 0 if result.sound else 1
+    result = run_and_show(
+        label,
+        lambda: run_one(scenario, label, folder, options),
+        lambda done: required.text(Grid.of({label: done})),
+    )
+    if without := dropped({label: scenario}):
+        print(f"\n{without}")
+    return required.code(0 if result.sound else 1)
 
 
-def run_and_show(label: str, make: Callable[[], Result]) -> Result:
-    """Makes a run, and prints its result and where it is saved; stopped by Ctrl-C, the result so far."""
+def run_and_show(
+    label: str, make: Callable[[], Result], judge: Callable[[Result], str] | None = None
+) -> Result:
+    """Makes a run, and prints its result and where it is saved; stopped by Ctrl-C, the result so far.
+
+    Args:
+        label: The label of the run.
+        make: Makes it.
+        judge: Returns more text on a whole result, for the place before the tables.
+    """
     try:
         result = make()
     except Interrupted as stop:
         show(label, stop.result)
         raise
-    show(label, result)
+    show(label, result, "" if judge is None else judge(result))
     print(f"\nsaved in {result.folder}")
     return result
 
@@ -134,12 +153,19 @@ def announce(result: Result, silent: bool) -> None:
             say(notice)
 
 
-def show(label: str, result: Result) -> None:
-    """Prints the result of a run."""
+def show(label: str, result: Result, more: str = "") -> None:
+    """Prints the result of a run.
+
+    Args:
+        label: Its label.
+        result: The result.
+        more: Text before the tables.
+    """
     print(ending(label, result))
     print(totals(result))
     for note in notes(result):
         print(paragraph(note, "  "))
-    for text in (table_({label: result}) for table_ in TABLES):
-        if text:
-            print(f"\n{text}")
+    if more:
+        print(f"\n{more}")
+    for text in texts({label: result}):
+        print(f"\n{text}")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from incast.cli import tables
 from incast.cli.options import Commands, add_command
 from incast.cli.outcome import ending, notes, totals
 from incast.cli.table import columns, number, paragraph, table
-from incast.cli.tables import TABLES
 from incast.errors import ResultError
 from incast.progress import simulated
 from incast.results.result import Result
-from incast.runs.store import short
+from incast.results.titles import short
 
 
 def add(commands: Commands) -> None:
@@ -66,24 +66,44 @@ def text(folder: Path, result: Result) -> str:
     """
     info = result.info
     label = short(info["algorithms"][0]) if len(info["algorithms"]) == 1 else info["name"]
-    made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(info["started_unix_s"]))
-    lines = [
-        paragraph(f"{info['name']}: {', '.join(info['algorithms'])}, seed {info['seed']}"),
-        paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
-    ]
-    lines += [paragraph(note, "  ") for note in notes(result)]
-    lines += [paragraph(f"warning: {warning}", "  ") for warning in result.warnings]
+    lines = head(folder, result)
     if info.get("outcome"):
         lines += [ending(label, result), totals(result)]
     else:
-        now = "is in progress" if result.state == "running" else "was killed"
-        ports, flows = (int(t.column("samples").sum()) for t in (result.port_series, result.flow_series))
-        rows = f"{len(result.flows):,} flows, {ports:,} samples of ports, {flows:,} of flows"
-        lines.append(paragraph(f"NOT COMPLETE: the run {now}; written so far: {rows}"))
+        lines.append(not_complete(result))
     parts = ["\n".join(lines)]
     if info.get("outcome"):
-        parts += [*(table_({label: result}) for table_ in TABLES), ports_table(result)]
+        parts += [*tables.texts({label: result}), ports_table(result)]
     return "\n\n".join(part for part in parts if part)
+
+
+def head(folder: Path, result: Result) -> list[str]:
+    """The lines that every summary begins with: the result's origin and its warnings.
+
+    Args:
+        folder: Where it is.
+        result: The result.
+    """
+    info = result.info
+    made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(info["started_unix_s"]))
+    return [
+        paragraph(f"{info['name']}: {', '.join(info['algorithms'])}, seed {info['seed']}"),
+        paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
+        *(paragraph(note, "  ") for note in notes(result)),
+        *(paragraph(f"warning: {warning}", "  ") for warning in result.warnings),
+    ]
+
+
+def not_complete(result: Result) -> str:
+    """Describes how much there is of a run that has not ended or was killed.
+
+    Args:
+        result: The result.
+    """
+    now = "is in progress" if result.state == "running" else "was killed"
+    ports, flows = (int(t.column("samples").sum()) for t in (result.port_series, result.flow_series))
+    rows = f"{len(result.flows):,} flows, {ports:,} samples of ports, {flows:,} of flows"
+    return paragraph(f"NOT COMPLETE: the run {now}; written so far: {rows}")
 
 
 def _threads(count: int) -> str:

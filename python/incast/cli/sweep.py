@@ -8,6 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from incast._terminal import WIDTH, cells
+from incast.cli.differences import (
+    asked,
+    calls_of,
+    differences_options,
+    margin_of,
+    missing,
+    note,
+    seeds_of,
+    shown,
+)
 from incast.cli.estimate import estimate
 from incast.cli.options import (
     Commands,
@@ -16,19 +26,23 @@ from incast.cli.options import (
     count,
     executor,
     flag_option,
+    limit_option,
     number_option,
     path_option,
     scenario_options,
 )
-from incast.cli.outcome import BatchLine
+from incast.cli.outcome import MOST_RUNS, BatchLine, answers, dropped
+from incast.cli.required import Required, require_option
 from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
-from incast.errors import Problem, unsaid
+from incast.errors import Problem, ScenarioError, unsaid
 from incast.results import stats
-from incast.results.measures.named import find
+from incast.results.grid import Grid, headline, made_of
+from incast.results.listing.of_grid import SHOWN
+from incast.results.measures.named import Measure, find
 from incast.runs import store
-from incast.runs.runner import Local
-from incast.runs.sweep import Plan, Run, Sheet, Sweep, headings, plan, ranking, run
+from incast.runs.runner import Executor, Local
+from incast.runs.sweep import Plan, Run, Sheet, Sweep, baseline_of, headings, plan, ranking, rule_of, run
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""
@@ -38,23 +52,6 @@ MOST_FAILURES = 10
 
 MOST_WARNINGS = 10
 """Of more warnings than this only the first are printed."""
-
-# Measures that are printed, as far as there is room.
-_SHOWN = (
-    "jobs.mean",
-    "jobs.slowest",
-    "jobs.bound",
-    "busbw",
-    "unfinished.jobs",
-    "unfinished.flows",
-    "mean.all",
-    "p99.all",
-    "queue.mean",
-    "queue.peak",
-    "p99.small",
-    "resent",
-    "dropped",
-)
 
 
 def add(commands: Commands) -> None:
@@ -75,17 +72,21 @@ def add(commands: Commands) -> None:
         default=[],
         metavar="KEY=A,B,…",
         help="a key and its values: cc=oscar,hpcc (cc=all: every algorithm that the scenario permits) or "
-        "traffic.0.load=0.5,0.8; may be repeated",
+        "traffic.0.load=0.5,0.8; contestant=nscc,ndp: algorithms with the switches and transport for them "
+        "(see `incast list contestants`); may be repeated",
     )
     number_option(
         sub,
         "--seeds",
         count,
-        "seeds of each combination: the scenario's (or --seed) and those after it (default: 1)",
-        default=1,
+        "seeds of each combination: the scenario's (or --seed) and those after it (default: 1; with "
+        "--until-decided the most, 40)",
     )
+    differences_options(sub)
+    require_option(sub)
     path_option(sub, "--out", "DIR", "where to save tables and results (default: under incast-results/)")
     batch_options(sub)
+    limit_option(sub)
     flag_option(
         sub, "--estimate", "only run a trial of each combination and estimate what all runs would need"
     )
@@ -96,13 +97,57 @@ def act(options: argparse.Namespace) -> int:
     what = plan(
         options.file,
         options.vary,
-        seeds=options.seeds,
+        seeds=seeds_of(options),
         seed=options.seed,
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
+    required = Required(options, planned(what))
+    done = carry_out(what, options, executor(options), options.limit, required=required)
+    return done if isinstance(done, int) else required.code(1 if done.state.failures else 0)
+
+
+def planned(what: Plan) -> Grid:
+    """Returns the grid of a sweep before it is run: its entries without runs."""
+    return made_of(what.name, what.axes, {run.values: [] for run in what.runs})
+
+
+def carry_out(
+    what: Plan,
+    options: argparse.Namespace,
+    where: Executor,
+    limit_s: float | None = None,
+    *,
+    required: Required,
+) -> Sweep | int:
+    """Makes the runs of a sweep, and prints its tables and where they are.
+
+    Args:
+        what: The sweep.
+        options: The options of the command, also of the differences.
+        where: The executor of the runs.
+        limit_s: Wall time after which a run is ended, in seconds; None: no limit.
+        required: The requirements.
+
+    Returns:
+        The sweep; or the exit code, if it was stopped or only estimated.
+
+    Raises:
+        ScenarioError: When an option of the differences has no effect or no meaning.
+        ResultError: When its folder holds something else, or cannot be written.
+    """
+    calls = calls_of(options)
+    by = asked(options, calls)
+    margin = margin_of(options)
+    baseline = baseline_of(what, options.baseline)
+    rule = None if margin is None else rule_of(what, baseline, margin, by)
+    if by is not None and baseline is None:
+        raise ScenarioError(f"--by {options.by}: has no effect without a baseline\n    help: --baseline NAME")
     if what.left_out and not options.quiet:
         print(section("left out", list(what.left_out.items())), file=sys.stderr)
+    if not options.quiet:
+        for note in what.notes:
+            say(note)
     if options.estimate:
         firsts = {
             one.label.rpartition("seed=")[0].strip() or what.name: one.scenario for one in _firsts(what)
@@ -111,16 +156,29 @@ def act(options: argparse.Namespace) -> int:
     said = Counter(problem for one in what.runs for problem in dict.fromkeys(one.scenario.warnings))
     if not options.quiet:
         _warn(said, len(what.runs))
+    if rule is not None:
+        print(f"{paragraph(rule.text(what))}\n", flush=True)
     with BatchLine(quiet=options.quiet) as line:
         try:
-            done = run(what, folder=options.out, executor=executor(options), fresh=options.fresh, watch=line)
+            done = run(
+                what,
+                folder=options.out,
+                executor=where,
+                fresh=options.fresh,
+                limit_s=limit_s,
+                watch=line,
+                command=options.command,
+                baseline=baseline,
+                rule=rule,
+                calls=calls,
+            )
         except KeyboardInterrupt:
-            line.stopped(len(what.runs))
+            line.stopped(len(what.runs), most=rule is not None)
             return 130
     if not options.quiet:
-        _warn({problem: done.warnings[problem] for problem in unsaid(done.warnings, said)}, len(what.runs))
-    _show(done)
-    return 1 if done.state.failures else 0
+        _warn({problem: done.warnings[problem] for problem in unsaid(done.warnings, said)}, done.state.runs)
+    _show(done, by, required)
+    return done
 
 
 def _warn(warnings: Mapping[Problem, int], runs: int) -> None:
@@ -137,22 +195,40 @@ def _firsts(what: Plan) -> Sequence[Run]:
     return what.runs[:: what.seeds]
 
 
-def _show(done: Sweep) -> None:
+def _show(done: Sweep, by: Measure | None, required: Required) -> None:
     what, state = done.plan, done.state
     seeds = "1 seed" if what.seeds == 1 else f"{what.seeds} seeds"
+    seeds = seeds if done.rule is None else f"up to {seeds}"
     parts = [f"{state.made:,} made", f"{state.reused:,} reused"]
     parts += [f"{len(state.failures):,} failed"] if state.failures else []
+    if unneeded := len(what.runs) - state.runs:
+        parts.append(f"{unneeded:,} not needed")
     print(f"{what.name}: {len(_firsts(what)):,} × {seeds}: {', '.join(parts)}")
+    if len(done.table) <= MOST_RUNS:
+        grid = done.grid
+        measures = [] if by is None else [by, *(one for one in headline(grid) if one != by)]
+        if said := answers(grid, done.decisions, measures, ranked=done.rule is None):
+            print(f"\n{said}")
+    if judged := required.text(done.grid) if required else "":
+        print(f"\n{judged}")
     if 0 < len(done.table) <= MOST_ROWS and what.seeds > 1:
-        print(f"\n{_each(what, done.table)}")
+        print(f"\n{_each(done, done.table)}")
     if len(done.table):
-        order, by = ranking(what, done.summary)
-        print(f"\n{_means(what, done.summary, order)}")
-        print(paragraph(f"{_ranked(what, by)}{_notes(what, done.summary)}"))
-    print(f"\nsaved in {done.folder}\n  {', '.join(path.name for path in done.files)}")
+        order, ranked = ranking(what, done.summary)
+        print(f"\n{_means(done, done.summary, order)}")
+        notes = f"{_ranked(what, ranked)}{_notes(what, done.summary)}{note(what, done.differences)}"
+        print(paragraph(notes))
+    if text := shown(done, by):
+        print(f"\n{text}")
+    if text := missing(done):
+        print(f"\n{text}")
+    firsts = {one.label.rpartition("seed=")[0].strip(): one.scenario for one in _firsts(what)}
+    if without := dropped(firsts):
+        print(f"\n{without}")
+    print(f"\nsaved in {done.folder}\n{paragraph(', '.join(path.name for path in done.files), '  ')}")
     print(f"results in {what.runs[0].folder.parent}")
     if state.failures:
-        print(f"\n{len(state.failures):,} of {len(what.runs):,} runs failed", file=sys.stderr)
+        print(f"\n{len(state.failures):,} of {state.runs:,} runs failed", file=sys.stderr)
         for failure in state.failures[:MOST_FAILURES]:
             print(f"  {failure.label}: " + failure.why.replace("\n", "\n    "), file=sys.stderr)
         if len(state.failures) > MOST_FAILURES:
@@ -172,48 +248,60 @@ def _ranked(what: Plan, by: str) -> str:
 def _notes(what: Plan, means: Sheet) -> str:
     """The explanation below the table."""
     jobs = _JOBS if any(value is not None for value in means.column("jobs_unfinished")) else ""
+    bounds = " ≥: a lower bound, since flows did not finish." if any(means.column("at_least")) else ""
     if what.seeds == 1:
-        return f"{jobs}{_SLOWDOWN} --seeds adds confidence intervals."
+        return f"{jobs}{_SLOWDOWN}{bounds} --seeds adds confidence intervals."
     draws = means.column("draws")
     interval = "Mean over the seeds ± half of its 95 % confidence interval (Student's t). "
     some = [] if all(draws) else [interval]
     some += [f"{stats.NO_DRAWS} "] if any(draws) else []
-    return f"{''.join(some)}{jobs}{_SLOWDOWN}"
+    return f"{''.join(some)}{jobs}{_SLOWDOWN}{bounds}"
 
 
-def _each(what: Plan, sheet: Sheet) -> str:
+def _each(done: Sweep, sheet: Sheet) -> str:
     seeds = [f"{seed:,}" for seed in sheet.column("seed")]
     rows = range(len(sheet))
-    return _fitting(
-        what, sheet, rows, ("seed", seeds), lambda name, n, one: _cell(sheet.column(name)[n], None, one)
-    )
 
-
-def _means(what: Plan, sheet: Sheet, order: Sequence[int]) -> str:
     def cell(name: str, n: int, one: float) -> str:
-        return _cell(sheet.column(name)[n], sheet.column(f"{name}_ci95")[n], one)
+        return _cell(sheet.column(name)[n], None, one, _is_bound(sheet, name, n))
+
+    return _fitting(done, sheet, rows, ("seed", seeds), cell)
+
+
+def _means(done: Sweep, sheet: Sheet, order: Sequence[int]) -> str:
+    def cell(name: str, n: int, one: float) -> str:
+        half = sheet.column(f"{name}_ci95")[n]
+        return _cell(sheet.column(name)[n], half, one, _is_bound(sheet, name, n))
 
     both = zip(sheet.column("runs"), sheet.column("draws"), strict=True)
     runs = [f"{runs:,}, {draws}" if draws else f"{runs:,}" for runs, draws in both]
-    return _fitting(what, sheet, order, ("runs", runs), cell)
+    return _fitting(done, sheet, order, ("runs", runs), cell)
 
 
-def _cell(value: float | None, half: float | None, one: float) -> str:
-    """A number and its uncertainty, with the same digits."""
+def _is_bound(sheet: Sheet, name: str, n: int) -> bool:
+    """Whether a number is only a lower bound, since flows did not finish."""
+    return name in sheet.column("at_least")[n].split(", ")
+
+
+def _cell(value: float | None, half: float | None, one: float, at_least: bool) -> str:
+    """A number and its uncertainty, with the same digits; a lower bound has none."""
     if value is None:
         return "–"
     text = number(value / one)
+    if at_least:
+        return f"≥ {text}"
     return text if half is None else f"{text} ± {half / one:,.{len(text.partition('.')[2])}f}"
 
 
 def _fitting(
-    what: Plan,
+    done: Sweep,
     sheet: Sheet,
     order: Sequence[int],
     last: tuple[str, Sequence[str]],
     cell: Callable[[str, int, float], str],
 ) -> str:
     """A table of the axes, a last column of them, warnings, and as many numbers as fit."""
+    what = done.plan
     left = [Column(text, left=True) for text in headings(what.axes)]
     rows = [[*(sheet.column(a.key)[n] for a in what.axes), last[1][n]] for n in order]
     left.append(Column(last[0]))
@@ -223,9 +311,10 @@ def _fitting(
             [*row, "yes" if sheet.column("warnings")[n] else ""] for row, n in zip(rows, order, strict=True)
         ]
     least = len(left)
-    for measure in map(find, _SHOWN):
+    own = [call.measure for call in done.calls]
+    for measure in (*own, *map(find, SHOWN)):
         (name,), one = measure.metrics, measure.scale
-        if all(value is None or value == 0 for value in sheet.column(name)):
+        if measure not in own and all(value is None or value == 0 for value in sheet.column(name)):
             continue
         column = Column(*measure.heading)
         wider = [[*row, cell(name, n, one)] for row, n in zip(rows, order, strict=True)]

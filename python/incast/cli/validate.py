@@ -7,7 +7,9 @@ import argparse
 from incast.cli import convert
 from incast.cli.common import load
 from incast.cli.options import Commands, add_command, flag_option, scenario_options
+from incast.cli.outcome import dropped
 from incast.progress import simulated
+from incast.scenario import contestants
 
 
 def add(commands: Commands) -> None:
@@ -27,6 +29,10 @@ def act(options: argparse.Namespace) -> int:
     """Prints the size of a scenario, or the effective scenario."""
     if convert.is_foreign(options.file) and not options.overrides:
         return convert.describe(options.file)
+    if (names := contestants.alone_in(options.file)) and not options.overrides:
+        print(f"{options.file}: fine")
+        convert.table([("contestants", ", ".join(names))])
+        return 0
     scenario = load(options)
     size = scenario.size()
     if options.effective:
@@ -36,6 +42,7 @@ def act(options: argparse.Namespace) -> int:
     ends = f"when every flow has finished{limit}"
     rows = [
         ("network", size.network),
+        *([("contestant", scenario.contestant)] if scenario.contestant else []),
         ("algorithm", ", ".join(size.algorithms)),
         ("flows", f"{size.flows:,}"),
         *convert.amounts(size),
@@ -46,4 +53,6 @@ def act(options: argparse.Namespace) -> int:
     convert.table(rows)
     for problem in scenario.warnings:
         print(f"warning: {problem}")
+    if without := dropped({scenario.name: scenario}):
+        print(without)
     return 0

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incast.ledger.judge import evaluate
-from incast.ledger.quantity import unit_of
 from incast.ledger.runs import Results
 from incast.plot import style
 from incast.results import stats
+from incast.results.measures.quantity import unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from incast.ledger.figure import Claim
 from incast.ledger.found import Found
 from incast.ledger.judge import Judgement
-from incast.ledger.quantity import digits
 from incast.ledger.rule import DIFFERENCE, Scale, signed
+from incast.results.measures.quantity import digits
 
 
 @dataclass(frozen=True)

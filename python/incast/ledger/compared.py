@@ -19,8 +19,8 @@ import numpy as np
 from incast.ledger import beside
 from incast.ledger.beside import Multiple
 from incast.ledger.judge import Judgement, Verdict
-from incast.ledger.quantity import Quantity, digits
 from incast.ledger.rule import DIFFERENCE, LEEWAY, signed
+from incast.results.measures.quantity import Quantity, digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

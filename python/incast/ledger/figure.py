@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from incast.errors import nearest
-from incast.ledger.quantity import Band, quantity, unit_of
+from incast.ledger.band import Band
 from incast.ledger.reader import LedgerError, Reader, parse
 from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed, says_nothing
+from incast.results.measures.quantity import quantity, unit_of
 from incast.scenario import Scenario
 
 FILE = "claims.toml"

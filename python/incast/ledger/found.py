@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incast.ledger.quantity import Quantity, unit_of
 from incast.results import stats
+from incast.results.measures.quantity import Quantity, unit_of
 
 RECORDED = 6
 """Significant digits of a recorded value."""

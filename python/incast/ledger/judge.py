@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from incast.ledger.band import Band
 from incast.ledger.figure import Claim, Earlier, Figure
 from incast.ledger.found import Found
-from incast.ledger.measures import MEASURES, r_squared
-from incast.ledger.quantity import Band, Quantity
 from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
 from incast.results import stats
+from incast.results.measures import MEASURES, r_squared
+from incast.results.measures.quantity import Quantity
 
 
 class Verdict(enum.Enum):
@@ -240,20 +241,13 @@ def evaluate(spec: Mapping[str, Any], results: Results, run: str | None = None) 
         raise LedgerError(f"unknown measure {do!r}; known: {known}")
     if run is None:
         raise LedgerError(f"the measure {do!r} names no run")
-    function = MEASURES[do]
-    parameters = inspect.signature(function).parameters
-    arguments = {_RENAMED.get(key, key): value for key, value in arguments.items()}
-    unknown = [key for key in arguments if key not in parameters]
-    missing = [
-        key
-        for key, parameter in parameters.items()
-        if key != "view" and parameter.default is inspect.Parameter.empty and key not in arguments
-    ]
-    if unknown or missing:
-        what = f"unknown: {', '.join(unknown)}" if unknown else f"missing: {', '.join(missing)}"
-        raise LedgerError(f"the measure {do!r}: {what}")
+    measure = MEASURES[do]
+    try:
+        arguments = measure.checked(arguments)
+    except ValueError as error:
+        raise LedgerError(str(error)) from None
     (name,) = results.matching(run)
-    return function(results.view(name), **_filled(arguments, results.spec(name).values))
+    return measure.function(results.view(name), **_filled(arguments, results.spec(name).values))
 
 
 def call(arguments: Mapping[str, Any], results: Results, run: str | None = None) -> Any:  # noqa: ANN401  # a number, or points
@@ -293,10 +287,6 @@ def _filled(arguments: Mapping[str, Any], values: Mapping[str, str]) -> dict[str
         }
     except (KeyError, IndexError):
         raise LedgerError(f"an argument names a value that is not in vary: {dict(arguments)}") from None
-
-
-# `from` is a word of Python's own.
-_RENAMED = {"from": "start", "to": "end"}
 
 
 def _two(arguments: dict[str, Any], results: Results, run: str | None, *keys: str) -> list[Quantity]:

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incast.ledger import bars, compared, measures
+from incast.ledger import bars, compared
 from incast.ledger.figure import Figure
 from incast.ledger.judge import Judgement, call, points
-from incast.ledger.quantity import picoseconds, quantity, unit_of
 from incast.ledger.reader import LedgerError
 from incast.ledger.runs import Results
-from incast.ledger.view import View
 from incast.plot import style
-from incast.results import stats
+from incast.results import measures, stats
 from incast.results.arrays import Floats
+from incast.results.measures.quantity import picoseconds, quantity, unit_of
+from incast.results.measures.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from incast.errors import ScenarioError
-from incast.ledger.quantity import Band, unit_of
+from incast.ledger.band import Band
+from incast.results.measures.quantity import unit_of
 from incast.scenario.scenario import document
 
 if sys.version_info >= (3, 11):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from incast.ledger.quantity import Band, Quantity, digits, quantity, unit_of
+from incast.ledger.band import Band
+from incast.results.measures.quantity import Quantity, digits, quantity, unit_of
 
 LEEWAY = 3.0
 """A trend has at least a third of the effect, and at most three times the effect."""

@@ -11,8 +11,8 @@ from types import ModuleType
 from incast.ledger import testbeds
 from incast.ledger.figure import Figure, RunSpec
 from incast.ledger.reader import LedgerError
-from incast.ledger.view import View
 from incast.progress import State
+from incast.results.measures.view import View
 from incast.results.result import Result
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job, Threads, cores

@@ -8,7 +8,9 @@ distinguished with every common form of colour blindness; presets differ in thei
 
 from incast.plot.completion import fct_cdf, slowdown_by_size
 from incast.plot.deduced import deduced
+from incast.plot.grids import heat, sweep
 from incast.plot.internals import internals
+from incast.plot.limits import limits
 from incast.plot.operations import jobs, operations
 from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
 from incast.plot.panels import queue_and_utilisation
@@ -21,8 +23,10 @@ __all__ = [
     "fairness",
     "fct_cdf",
     "goodput",
+    "heat",
     "internals",
     "jobs",
+    "limits",
     "operations",
     "phase_plane",
     "queue",
@@ -31,6 +35,7 @@ __all__ = [
     "save",
     "slowdown",
     "slowdown_by_size",
+    "sweep",
     "throughput",
     "window",
 ]

@@ -10,6 +10,8 @@ import numpy as np
 from incast.plot import style
 from incast.plot.place import labelled, legend, place
 from incast.results import stats
+from incast.results.arrays import Floats
+from incast.results.pooled import pooled_by_size, together
 from incast.results.result import Result
 from incast.results.stats import FlowTimes
 
@@ -18,37 +20,45 @@ if TYPE_CHECKING:
 
 
 def slowdown_by_size(
-    results: Mapping[str, Result] | Result,
+    results: Mapping[str, Result | Mapping[int, Result]] | Result,
     rank: float = 99.0,
     edges: Sequence[int] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
     """Draws a percentile of the slowdown over the flow's size, one line for each algorithm.
 
-    Each point is a bin of sizes, drawn at the largest size that occurs in it.
+    Each point is a bin of sizes, drawn at the largest size that occurs in it. Of several seeds it is the
+    percentile of all their flows together, and a band is its 95 % interval.
 
     Args:
-        results: A result, or several by the label of their algorithm.
+        results: A result, or by the label of their algorithm several of them, or several seeds of each: their
+            results by seed, like ``incast.replicate(…, keep=True).results``.
         rank: The percentile in percent.
         edges: Lower bounds of the bins, in bytes; by default ten bins with about equally many flows of the
-            first result.
+            first algorithm.
         axes: Axes to draw into; by default a new picture of one column's width.
 
     Raises:
-        ValueError: When no flow of the first result transferred its whole size.
+        ValueError: When no flow of the first algorithm transferred its whole size.
     """
-    known = labelled(results)
-    times = {label: result.flow_times() for label, result in known.items()}
-    first = next(iter(times.values()))
+    known = labelled(results) if isinstance(results, Result) else results
+    if not known:
+        raise ValueError("there is no result to draw")
+    seeds = {label: {0: one} if isinstance(one, Result) else one for label, one in known.items()}
+    times = {label: {seed: result.flow_times() for seed, result in of.items()} for label, of in seeds.items()}
+    first = together(next(iter(times.values())).values())
     if not len(first.slowdown):
         raise ValueError("no flow transferred all of its size: there is no slowdown to draw")
     bins = list(edges) if edges is not None else stats.equal_bins(first)
     with style.look():
         axes = place(axes)
         for label, each in times.items():
-            sizes, values = points(each, bins, rank)
+            drawn = stats.drawn(result.info for result in seeds[label].values())
+            sizes, values, low, high = points(each, bins, rank, drawn)
             look = style.line(label, list(times))
             axes.plot(sizes, values, **{"marker": "o", "markersize": 2.5, **look, "markevery": None})
+            if not np.isnan(low).all():
+                axes.fill_between(sizes, low, high, color=look["color"], alpha=0.18, linewidth=0)
         axes.set_xscale("log")
         axes.set_yscale("log")
         name = "median" if rank == 50 else f"p{rank:g}"
@@ -60,23 +70,30 @@ def slowdown_by_size(
     return axes
 
 
-def points(times: FlowTimes, edges: Sequence[int], rank: float) -> tuple[list[int], list[float]]:
-    """A percentile of the slowdown in each bin of sizes that has flows, and the largest size in it.
+def points(
+    times: Mapping[int, FlowTimes], edges: Sequence[int], rank: float, drawn: bool = True
+) -> tuple[list[int], Floats, Floats, Floats]:
+    """A percentile of the slowdown in each bin of sizes that has flows.
 
     Args:
-        times: The flows.
+        times: The flows of each seed.
         edges: Lower bounds of the bins, in bytes.
         rank: The percentile in percent.
+        drawn: Whether the seeds made a difference.
+
+    Returns:
+        The largest size in each bin, the percentile, and the ends of its interval; NaN where there is none.
     """
-    sizes, values = [], []
-    for one in stats.slowdown_by_size(times, edges, (rank,)):
-        inside = times.size_bytes > one.over_bytes
-        if one.upto_bytes is not None:
-            inside &= times.size_bytes <= one.upto_bytes
+    whole = together(times.values())
+    sizes, rows = [], []
+    for one in pooled_by_size(times, edges, (rank,), drawn=drawn):
         if one.flows:
-            sizes.append(int(times.size_bytes[inside].max()))
-            values.append(one.percentiles[rank])
-    return sizes, values
+            inside = whole.within(one.over_bytes, one.upto_bytes)
+            sizes.append(int(whole.size_bytes[inside].max()))
+            found = one.percentiles[rank]
+            rows.append((found.value, found.low, found.high))
+    values, low, high = np.array(rows).reshape(-1, 3).T
+    return sizes, values, low, high
 
 
 def fct_cdf(results: Mapping[str, Result] | Result, axes: Axes | None = None) -> Axes:

@@ -283,7 +283,11 @@ def _flows(
                 name = look["label"] if len(known) > 1 else f"{one.group}, flow {number}"
                 first = number == numbers[0] or len(known) == 1
                 drawn = {**look, "color": shade, "label": name if first else None}
-                axes.plot(one.time_ps / 1e6, values(one), **drawn)
+                points = values(one)
+                if not np.isfinite(points).any():
+                    # A transport without a window or a rate has no points to mark.
+                    drawn["markevery"] = None
+                axes.plot(one.time_ps / 1e6, points, **drawn)
         axes.set_xlabel("time (µs)")
         axes.margins(x=0)
         axes.set_ylim(bottom=0)

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import catalogue
-from incast.results.titles import other
+from incast.results.titles import title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +18,7 @@ COLUMN = 3.4
 PAGE = 7.0
 """Width of both columns in inches."""
 
-# Variants of one algorithm share its colour and differ in this.
+# Dashes tell apart what has similar colours.
 _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     "-",
     (0, (4.0, 1.5)),
@@ -44,21 +43,21 @@ _STYLES = {
     "ccc": ("#7a3b00", 1, "o"),
     "sqcc": ("#7b3fb5", 1, "s"),
     "mswift": ("#c2185b", 1, "v"),
-    "mnscc": ("#1f78b4", 1, "^"),
-    "poseidon": ("#00a08a", 1, "D"),
+    "mnscc": ("#2000ff", 1, "^"),
+    "poseidon": ("#002040", 1, "D"),
     "patched-timely": ("#b8860b", 1, "P"),
-    "lswift": ("#c2185b", 2, "v"),
-    "nscc": ("#1f78b4", 2, "^"),
+    "lswift": ("#583068", 2, "v"),
+    "nscc": ("#c008f0", 2, "^"),
     "smartt": ("#5c8a00", 2, "h"),
     "newreno": ("#8c8c8c", 2, "X"),
-    "oracle": ("#000000", 2, "*"),
+    "oracle": ("#600010", 2, "*"),
     "retcp": ("#332288", 3, "<"),
     "ndp": ("#117733", 3, ">"),
     "bfc": ("#c94f7c", 3, "p"),
 }
 
 # For algorithms without a style of their own, by the order of their first appearance.
-_SPARE = ("#999933", "#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
+SPARE = ("#999933", "#44aa99", "#aa4499", "#88ccee", "#ddcc77", "#661100")
 _SPARE_MARKERS = ("d", "H", "8", "1", "2", "3")
 
 MARKED_ABOVE = 6
@@ -150,7 +149,7 @@ def _style(label: str, labels: Sequence[str]) -> tuple[str, int, str]:
         return _STYLES[name]
     unknown = list(dict.fromkeys(base(other) for other in labels if base(other) not in _STYLES))
     place = unknown.index(name) if name in unknown else 0
-    return _SPARE[place % len(_SPARE)], 0, _SPARE_MARKERS[place % len(_SPARE_MARKERS)]
+    return SPARE[place % len(SPARE)], 0, _SPARE_MARKERS[place % len(_SPARE_MARKERS)]
 
 
 def save(figure: Figure, path: Path) -> list[Path]:
@@ -167,15 +166,6 @@ def save(figure: Figure, path: Path) -> list[Path]:
     for file in paths:
         figure.savefig(file)
     return paths
-
-
-def title(label: str) -> str:
-    """The name of an algorithm in a picture: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default."""
-    name, _, preset = label.partition(":")
-    known = catalogue.algorithm(name, preset or None)
-    if known is None:
-        return other(label)
-    return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 
 def line(label: str, labels: Sequence[str]) -> dict[str, Any]:

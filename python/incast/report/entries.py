@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast import catalogue
 from incast.plot import style
 from incast.results.result import Result
-from incast.results.titles import made, other
+from incast.results.titles import made, title
 
 _DARK = "#16191e"
 """The background of the dark theme; the style sheet has the same."""
@@ -43,10 +42,10 @@ def entries(results: Sequence[Result] | Mapping[str, Result]) -> list[Entry]:
     # The part before the colon decides the colour, so a variant keeps that of its algorithm.
     keys = [f"{algorithm(result)}:{number}" for number, result in enumerate(results)]
     found = []
-    for key, title, result in zip(keys, named, results, strict=True):
+    for key, name, result in zip(keys, named, results, strict=True):
         colour, dashes = style.colour(key, keys), style.dashes(key, keys)
         lengths = () if isinstance(dashes, str) else dashes[1]
-        found.append(Entry(result, title, colour, on_dark(colour), lengths))
+        found.append(Entry(result, name, colour, on_dark(colour), lengths))
     return found
 
 
@@ -57,7 +56,7 @@ def algorithm(result: Result) -> str:
 
 def titles(results: Sequence[Result]) -> list[str]:
     """Names of results: their algorithms, and what else distinguishes them."""
-    names = ["+".join(map(_title, result.info["algorithms"])) or "no flows" for result in results]
+    names = ["+".join(map(title, result.info["algorithms"])) or "no flows" for result in results]
     for further in (made, _seed, _folder):
         twice = Counter(names)
         more = [further(result) for result in results]
@@ -73,15 +72,6 @@ def titles(results: Sequence[Result]) -> list[str]:
         if total[name] > 1:
             names[i] = f"{name} #{seen[name]}"
     return names
-
-
-def _title(label: str) -> str:
-    """The name of ``oscar:paper``: a default preset is left out."""
-    name, _, preset = label.partition(":")
-    known = catalogue.algorithm(name)
-    if known is None:
-        return other(label)
-    return known.title if preset in ("", known.presets[0][0]) else f"{known.title} ({preset})"
 
 
 def _seed(result: Result) -> str:

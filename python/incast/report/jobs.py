@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incast.report.summary import number
+from incast.results.listing.sheet import number
 from incast.results.result import Result
 
 LISTED = 50

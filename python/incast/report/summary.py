@@ -12,6 +12,7 @@ from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
 from incast.results import stats
+from incast.results.listing.sheet import number
 from incast.results.load import Load
 from incast.results.result import Result
 
@@ -84,14 +85,6 @@ def time(ps: float) -> str:
         if abs(ps) >= size:
             return f"{number(ps / size)} {unit}"
     return f"{ps:g} ps"
-
-
-def number(value: float) -> str:
-    """A number with three significant digits, thousands grouped, whole digits never rounded away."""
-    if value == 0:
-        return "0"
-    digits = int(np.floor(np.log10(abs(value)))) + 1
-    return f"{value:,.{min(max(3 - digits, 0), 6)}f}"
 
 
 def headline(entries: Sequence[Entry]) -> list[str]:

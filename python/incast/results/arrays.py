@@ -12,3 +12,6 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 """Numbers of which each can be NaN."""
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+"""Numbers of which each is true or false."""

@@ -17,7 +17,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from incast.results.measures.named import Measure
+from incast.results.measures.named import UNITS, Measure
 from incast.results.stats import rounded, student
 
 ALPHA = 0.05
@@ -25,9 +25,6 @@ ALPHA = 0.05
 
 LEAST_SEEDS = 3
 """Fewer pairs of seeds decide nothing, unless nothing is drawn."""
-
-_UNITS = {"time": "us", "bytes": "KB", "rate": "Gbps"}
-"""Units of differences, by the kind of the measure; its ``scale`` is one of them."""
 
 _LARGEST_EXPONENT = math.log(sys.float_info.max)
 
@@ -111,7 +108,7 @@ class Difference:
             value, low, high = (
                 _amount(one / self.measure.scale) for one in (self.value, self.low, self.high)
             )
-            unit = _UNITS.get(self.measure.kind, "")
+            unit = UNITS.get(self.measure.kind, "")
             return self._spanned(f"{value} {unit}".strip(), low, high)
         if self.value >= 2:
             places = 1 if self.value < 10 else 0
@@ -121,6 +118,32 @@ class Difference:
         places = 0 if abs(percent[0]) >= 10 else 1 if abs(percent[0]) >= 1 else 2
         value, low, high = _outwards(percent[0], percent[1], percent[2], places, sign="+")
         return self._spanned(f"{value} %", low, high)
+
+    def beside(self) -> str:
+        """The amount in words that end before the name of the baseline.
+
+        Like ``12 % (8 – 16) below``, ``18 % (9 – 28) above``, ``2.4 times (2.1 – 2.8) as high as with``.
+        Empty if it is unknown.
+        """
+        none = 1.0 if self.scale == "ratio" else 0.0
+        if math.isnan(self.value):
+            return ""
+        below = self.value < none
+        side = "below" if below else "above"
+        if self.scale == "ratio" and self.value >= 2:
+            number, _, ends = self.shown().removeprefix("×").partition(" ")
+            return f"{f'{number} times {ends}'.strip()} as high as with"
+        low, high = (-self.high, -self.low) if below else (self.low, self.high)
+        value = -self.value if below else self.value
+        if self.scale == "difference":
+            texts = [_amount(one / self.measure.scale).removeprefix("+") for one in (value, low, high)]
+            unit = UNITS.get(self.measure.kind, "")
+            return f"{self._spanned(f'{texts[0]} {unit}'.strip(), texts[1], texts[2])} {side}"
+        start = -none if below else none
+        percent = [round(100 * (one - start), 9) for one in (value, low, high)]
+        places = 0 if percent[0] >= 10 else 1 if percent[0] >= 1 else 2
+        value_text, low_text, high_text = _outwards(percent[0], percent[1], percent[2], places, sign="")
+        return f"{self._spanned(f'{value_text} %', low_text, high_text)} {side}"
 
     def _spanned(self, value: str, low: str, high: str) -> str:
         """Returns a value with the ends of its interval, if there is one."""

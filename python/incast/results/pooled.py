@@ -11,7 +11,7 @@ are left out: ``θ ± h``. For the mean of a distribution without variance the i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incast.results.arrays import Floats
-from incast.results.stats import percentile, student
+from incast.results.stats import PERCENTILES, SIZE_EDGES, FlowTimes, bins_of, percentile, student
 
 LEAST_TAIL = 100
 """Of fewer values the tail says nothing."""
@@ -88,6 +88,63 @@ def pooled(
     if len(sections) > 1 and drawn and beyond != 0:
         low, high = _interval(value, [_statistic(one, statistic) for one in sections], confidence)
     return Pooled(value, low, high, len(sections), samples, beyond, tail_index(together))
+
+
+@dataclass(frozen=True)
+class PooledBin:
+    """The slowdowns of the flows of some sizes, of several seeds together.
+
+    Attributes:
+        over_bytes: Exclusive lower bound of their sizes.
+        upto_bytes: Inclusive upper bound of their sizes; None for no bound.
+        flows: Number of flows of all seeds.
+        mean: Their mean slowdown.
+        percentiles: Percentiles of their slowdown, by rank in percent.
+    """
+
+    over_bytes: int
+    upto_bytes: int | None
+    flows: int
+    mean: Pooled
+    percentiles: Mapping[float, Pooled]
+
+
+def pooled_by_size(
+    of: Mapping[int, FlowTimes],
+    edges: Sequence[int] = SIZE_EDGES,
+    ranks: Sequence[float] = PERCENTILES,
+    *,
+    confidence: float = 0.95,
+    drawn: bool = True,
+) -> list[PooledBin]:
+    """Computes the slowdowns of several seeds in bins of flow sizes, with intervals.
+
+    Args:
+        of: For each seed the flows that transferred their whole size: :meth:`incast.Result.flow_times`.
+        edges: Lower bounds of the bins, as of :func:`incast.stats.slowdown_by_size`.
+        ranks: Percentiles to give, in percent.
+        confidence: As of :func:`pooled`.
+        drawn: As of :func:`pooled`.
+
+    Raises:
+        ValueError: When the edges do not increase, or with a confidence that is not between 0 and 1.
+    """
+    bins = []
+    for low, high in bins_of(edges):
+        inside = {seed: times.slowdown[times.within(low, high)] for seed, times in of.items()}
+        mean = pooled(inside, "mean", confidence=confidence, drawn=drawn)
+        percentiles = {rank: pooled(inside, rank, confidence=confidence, drawn=drawn) for rank in ranks}
+        bins.append(PooledBin(low, high, mean.samples, mean, percentiles))
+    return bins
+
+
+def together(of: Iterable[FlowTimes]) -> FlowTimes:
+    """Joins the flows of several runs."""
+    each = list(of)
+    size, fct, slowdown = (
+        np.concatenate([getattr(one, name) for one in each]) for name in ("size_bytes", "fct_ps", "slowdown")
+    )
+    return FlowTimes(size, fct, slowdown)
 
 
 def above(samples: int, rank: float) -> int:

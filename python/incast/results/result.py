@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from incast import _core
 from incast.errors import Problem
-from incast.results import stats
+from incast.results import limits, stats
 from incast.results.arrays import Floats, Ints
+from incast.results.listing.shown import Screen, Shown
 from incast.results.load import Load, loads_of
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
+from incast.results.titles import short, title
 
 MOST_SAMPLES = 50_000_000
 """Most samples that :meth:`PortSeries.filled` and its siblings give."""
@@ -85,11 +87,7 @@ class PortSeries(Sampled):
             from_ps: The first instant, in picoseconds.
             until_ps: The last one.
         """
-        step = np.maximum(_steps(self.time_ps, self.samples), 1)
-        # Counted back from the sample of each row.
-        least = np.maximum(-((until_ps - self.time_ps) // step), 0)
-        most = np.minimum((self.time_ps - from_ps) // step, self.samples - 1)
-        return int(np.maximum(most - least + 1, 0).sum())
+        return int(samples_between(self.time_ps, self.samples, from_ps, until_ps).sum())
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ class Internal(Sampled):
     samples: Ints
 
 
-class Result(Tables):
+class Result(Tables, Shown):
     """The result of a run.
 
     The tables are handed to polars, pandas, DuckDB and pyarrow without a copy: ``polars.DataFrame(
@@ -342,6 +340,37 @@ class Result(Tables):
         """
         return stats.slowdown_by_size(self.flow_times(), edges or stats.SIZE_EDGES, ranks)
 
+    def limits_of(self, flow: int | str) -> dict[str, int]:
+        """Returns the time of a flow by what kept its next packet back, in picoseconds.
+
+        Args:
+            flow: Its number, as in the tables; or its name as for :meth:`find_flows`, like ``"burst.3"``.
+
+        Raises:
+            KeyError: When there is no such flow, the name means several, or its time is not divided.
+        """
+        number = self._flow(flow)
+        mine = self.limits.column("flow") == number
+        if not mine.any():
+            raise KeyError(f"the time of flow {number} is not divided")
+        return {name: int(self.limits.column(f"{name}_ps")[mine][0]) for name in limits.names(self)}
+
+    def limit_shares(self, chosen: npt.NDArray[np.bool_] | None = None) -> dict[str, float]:
+        """Returns the shares of what kept packets back in the summed time of flows.
+
+        Args:
+            chosen: A mask of the rows of :attr:`flows`; by default those that count.
+        """
+        return limits.shares(self, chosen)
+
+    @property
+    def held_back(self) -> int | None:
+        """Number of flows whose window and pacing exceed 1 % of their time; none without the table.
+
+        Flows under ``constant`` do not count.
+        """
+        return limits.held_back(self)
+
     def percentile(self, rank: float, column: str = "slowdown") -> float:
         """A percentile of a column of :attr:`flows`, over the flows that count (see :mod:`incast.stats`).
 
@@ -427,6 +456,24 @@ class Result(Tables):
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickled, self._core.parts())
 
+    def _screen(self, form: str) -> Screen:
+        from incast.results.listing.of_results import listings
+
+        del form
+        info, labels = self.info, self.info["algorithms"]
+        names = ", ".join(title(label, labels) for label in labels) or "no flows"
+        heading = f"{info['name']}: {names}, seed {info['seed']}"
+        warnings = [str(problem) for problem in self.warnings]
+        outcome = info.get("outcome")
+        if outcome is None:
+            how = "is in progress" if self.state == "running" else "was killed"
+            line = f"NOT COMPLETE: the run {how}; written so far: {len(self.flows):,} flows"
+            return Screen(heading, [line], warnings)
+        broken = [f"invariant violated, please report this: {it}" for it in outcome["violations"]]
+        waiting = [f"flow {it['flow']}: {it['waits_for']}" for it in outcome.get("waiting", [])]
+        label = short(labels[0]) if len(labels) == 1 else str(info["name"])
+        return Screen(heading, [outcome["why"], *broken, *waiting], warnings, listings({label: self}))
+
     def __repr__(self) -> str:
         return f"<Result of {self.info['name']!r}: {self.end}, {len(self.flows)} flows>"
 
@@ -476,6 +523,23 @@ def every_sample(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArr
     found["time_ps"] = found["time_ps"] - back * np.repeat(_steps(time, samples), samples)
     found["samples"] = np.ones(total, dtype=np.int64)
     return found
+
+
+def samples_between(time: Ints, samples: Ints, from_ps: int, until_ps: int) -> Ints:
+    """Returns the number of samples that each row covers from one instant to another, both included.
+
+    Args:
+        time: When the sample of each row was taken.
+        samples: Number of samples that each row covers.
+        from_ps: The first instant, in picoseconds.
+        until_ps: The last one.
+    """
+    step = np.maximum(_steps(time, samples), 1)
+    # Counted back from the sample of each row.
+    least = np.maximum(-((until_ps - time) // step), 0)
+    most = np.minimum((time - from_ps) // step, samples - 1)
+    covered: Ints = np.maximum(most - least + 1, 0)
+    return covered
 
 
 def _steps(time: Ints, samples: Ints) -> Ints:

@@ -23,6 +23,7 @@ use these definitions and no others.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from incast.results.arrays import Floats, Ints
+from incast.results.arrays import BoolArray, Floats, Ints
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""
@@ -55,6 +56,11 @@ class FlowTimes:
     size_bytes: Ints
     fct_ps: Ints
     slowdown: Floats
+
+    def within(self, over_bytes: int, upto_bytes: int | None) -> BoolArray:
+        """Whether the size of each flow is above one bound and not above another one, if there is one."""
+        inside: BoolArray = self.size_bytes > over_bytes
+        return inside if upto_bytes is None else inside & (self.size_bytes <= upto_bytes)
 
 
 @dataclass(frozen=True)
@@ -113,17 +119,26 @@ def slowdown_by_size(
     Raises:
         ValueError: When the edges do not increase.
     """
-    if list(edges) != sorted(set(edges)) or not edges:
-        raise ValueError(f"edges of bins must rise: {list(edges)}")
     bins = []
-    for low, high in zip(edges, [*edges[1:], None], strict=True):
-        inside = times.size_bytes > low
-        if high is not None:
-            inside &= times.size_bytes <= high
-        values = times.slowdown[inside]
+    for low, high in bins_of(edges):
+        values = times.slowdown[times.within(low, high)]
         mean = float(np.mean(values)) if len(values) else math.nan
         bins.append(SizeBin(low, high, len(values), mean, {rank: percentile(values, rank) for rank in ranks}))
     return bins
+
+
+def bins_of(edges: Sequence[int]) -> list[tuple[int, int | None]]:
+    """Returns the lower and the upper bound of each bin; the last has no upper one.
+
+    Args:
+        edges: The lower bounds, in bytes.
+
+    Raises:
+        ValueError: When they do not increase.
+    """
+    if list(edges) != sorted(set(edges)) or not edges:
+        raise ValueError(f"edges of bins must rise: {list(edges)}")
+    return list(zip(edges, [*edges[1:], None], strict=True))
 
 
 def equal_bins(times: FlowTimes, bins: int = 10) -> list[int]:
@@ -230,6 +245,7 @@ def drawn(infos: Iterable[Mapping[str, Any]]) -> bool:
     return len(fingerprints) < 2 or len(set(fingerprints)) > 1
 
 
+@functools.lru_cache(maxsize=4096)
 def student(confidence: float, freedom: int) -> float:
     """The ``t`` for which a given share of Student's distribution lies between ``-t`` and ``t``.
 
@@ -298,34 +314,71 @@ have bandwidths. Queues are the probed ports',
 as sampled: the mean over all of them, and the longest. Flows without a size cannot be unfinished."""
 
 
-def metrics(of: Summarised | Mapping[str, Any]) -> dict[str, float]:
+def metrics(of: Summarised | Mapping[str, Any], block: str | None = None) -> dict[str, float]:
     """The numbers of a run that sweeps and replications average over seeds.
 
     Args:
         of: A result, or what its ``result.json`` says.
+        block: A traffic block of the run, for its slowdowns, jobs and unfinished flows only.
 
     Returns:
         The :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
         no queue without a probed port, no job without operations, and no slowest job before all have ended.
     """
     info = of if isinstance(of, Mapping) else of.info
-    by_class = {s["class"]: s["slowdown"] for s in info["summary"]["slowdowns"] if s["group"] is None}
-    found = _job_metrics(info["summary"].get("jobs", []))
+    jobs = info["summary"].get("jobs", [])
+    by_class = {one["class"]: one for one in _classes(info, block)}
+    found = _job_metrics(jobs if block is None else [one for one in jobs if one["group"] == block])
     for name in SIZE_CLASSES:
-        if slowdown := by_class.get(name):
+        if name in by_class and (slowdown := by_class[name]["slowdown"]):
             found |= {
                 f"slowdown_{name}_{statistic}": slowdown[statistic] for statistic in ("mean", "p50", "p99")
             }
+    if "all" in by_class:
+        found["flows_unfinished"] = float(by_class["all"]["unfinished"])
+    if block is not None:
+        return found
     queues = [port["queue"] for port in info["summary"]["ports"] if port["queue"]]
     if queues:
         found["queue_mean_bytes"] = math.fsum(queue["mean_bytes"] for queue in queues) / len(queues)
         found["queue_peak_bytes"] = max(float(queue["max_bytes"]) for queue in queues)
-    unfinished = (s for s in info["summary"]["slowdowns"] if s["group"] is None and s["class"] == "all")
+    found.setdefault("flows_unfinished", 0.0)
     found["flows_finished"] = float(info["outcome"]["flows_finished"])
-    found["flows_unfinished"] = float(sum(s["unfinished"] for s in unfinished))
     found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
     resent = info["outcome"].get("packets_resent")
     return found if resent is None else {**found, "packets_resent": float(resent)}
+
+
+def fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the least number of finished flows of a run, by the class of their sizes.
+
+    Args:
+        infos: What ``result.json`` of each run says.
+    """
+    fewest: dict[str, int] = {}
+    for info in infos:
+        for one in info["summary"]["slowdowns"]:
+            if one["group"] is None:
+                fewest[one["class"]] = min(one["flows"], fewest.get(one["class"], one["flows"]))
+    return fewest
+
+
+def unfinished_classes(info: Mapping[str, Any], block: str | None = None) -> frozenset[str]:
+    """Returns the classes of sizes of which a run has unfinished flows.
+
+    Args:
+        info: What its ``result.json`` says.
+        block: A traffic block, for its flows only.
+    """
+    return frozenset(one["class"] for one in _classes(info, block) if one["unfinished"])
+
+
+def _classes(info: Mapping[str, Any], block: str | None) -> list[Mapping[str, Any]]:
+    """Returns the summaries of the classes of sizes, of all traffic or of a block."""
+    every = info["summary"]["slowdowns"]
+    # The entry of a single traffic block is the one of all.
+    several = any(one["group"] is not None for one in every)
+    return [one for one in every if one["group"] == (block if several else None)]
 
 
 def _job_metrics(groups: Sequence[Mapping[str, Any]]) -> dict[str, float]:

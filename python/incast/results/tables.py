@@ -57,6 +57,23 @@ class Tables:
         return self._core.table("jobs")
 
     @property
+    def job_limits(self) -> _core.Table:
+        """One row per job: its completion time, divided along the operations that decide its end.
+
+        The parts add up to the whole. Only if the traffic has operations; runs on a testbed have
+        none.
+        """
+        return self._core.table("job_limits")
+
+    @property
+    def limits(self) -> _core.Table:
+        """One row per flow, as in ``flows``: its time by what kept its next packet back.
+
+        The parts add up to the whole. Runs on a testbed have none.
+        """
+        return self._core.table("limits")
+
+    @property
     def operations(self) -> _core.Table:
         """One row per operation of a workload with dependencies, in the order in which they ended.
 

@@ -1,13 +1,39 @@
-"""Names of what stands in the place of an algorithm in results, and numbers of things."""
+"""Names of entries in text and pictures, and numbers of things."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from incast import catalogue
 
 if TYPE_CHECKING:
     from incast.results.result import Result
+
+
+def title(label: str, beside: Iterable[str] = ()) -> str:
+    """Returns the name of an algorithm: ``OSCAR`` for ``oscar`` and for ``oscar:paper``, its default.
+
+    Args:
+        label: The algorithm, with or without a preset, or what else tells it apart, after a colon.
+        beside: Other labels in the same place. If one of them is another preset of the algorithm, the default
+            is named too.
+    """
+    name, _, preset = label.partition(":")
+    known = catalogue.algorithm(name)
+    if known is None:
+        return other(label)
+    default = known.presets[0][0]
+    chosen = preset or default
+    presets = {its or default for it, _, its in (one.partition(":") for one in beside) if it == name}
+    return known.title if chosen == default and not presets - {chosen} else f"{known.title} ({chosen})"
+
+
+def short(label: str) -> str:
+    """The name of an algorithm, without the preset where that is the default."""
+    name, _, preset = label.partition(":")
+    known = catalogue.algorithm(name)
+    return name if known is not None and known.presets[0][0] == preset else label
 
 
 def made(result: Result) -> str:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import catalogue
 from incast._build import build
 from incast.errors import ResultError
 from incast.results.result import Result
+from incast.results.titles import short
 from incast.scenario import Progress, Scenario
 
 DEFAULT = Path("incast-results")
@@ -83,13 +83,6 @@ def folder_name(text: str) -> str:
 def label(scenario: Scenario) -> str:
     """The label of a run: its algorithm, or ``mixed`` if every traffic block has its own."""
     return "mixed" if scenario.algorithm is None else short(scenario.algorithm)
-
-
-def short(algorithm: str) -> str:
-    """The name of an algorithm, without the preset where that is the default."""
-    name, _, preset = algorithm.partition(":")
-    known = catalogue.algorithm(name)
-    return name if known is not None and known.presets[0][0] == preset else algorithm
 
 
 def place(store: Path, scenario: Scenario, files: Sequence[Path] = ()) -> Path:

@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +16,25 @@ from incast import algorithm
 from incast.errors import Problem, ResultError, unsaid, warn
 from incast.results import decide, stats
 from incast.results.decide import Difference, Values
+from incast.results.grid import Axis, Grid, Run, made_of, run_of
+from incast.results.listing.of_grid import estimates
+from incast.results.listing.of_results import listings
+from incast.results.listing.shown import Screen, Shown
 from incast.results.measures.named import Better, Measure, find
 from incast.results.result import Result, warnings_of
 from incast.results.stats import Estimate
-from incast.results.titles import number_of
+from incast.results.titles import number_of, title
 from incast.runs import store
-from incast.scenario import Scenario, template
-from incast.scenario.choice import choose
+from incast.scenario import Scenario, _toml, template
+from incast.scenario.choice import Choice, choose
+from incast.scenario.contestants import choose_contestants
 
 if TYPE_CHECKING:
     from incast.runs.runner import Executor
 
 
 @dataclass(frozen=True)
-class Replications:
+class Replications(Shown):
     """Runs of one scenario that differ in their seed.
 
     Attributes:
@@ -41,6 +47,7 @@ class Replications:
         flows: Fewest finished flows of a run, by the class of their sizes: ``small``, ``large`` and ``all``.
         unfinished: Classes of sizes of which a run has unfinished flows, by its seed. The slowdown of the
             other ones is too good.
+        infos: The content of ``result.json`` of each run, by its seed.
     """
 
     seeds: tuple[int, ...]
@@ -51,11 +58,27 @@ class Replications:
     numbers: Mapping[int, Mapping[str, float]] = field(default_factory=dict, repr=False)
     flows: Mapping[str, int] = field(default_factory=dict, repr=False)
     unfinished: Mapping[int, frozenset[str]] = field(default_factory=dict, repr=False)
+    infos: Mapping[int, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def grid(self) -> Grid:
+        """One entry with its runs, as :mod:`incast.plot` takes them; tables are there if they were kept."""
+        runs = [Run(seed, info, self._open(seed)) for seed, info in self.infos.items()]
+        return made_of(self.name, [], {(): runs})
+
+    def _open(self, seed: int) -> Callable[[], Result] | None:
+        return partial(self.results.__getitem__, seed) if seed in self.results else None
 
     @property
     def notices(self) -> list[str]:
         """Notices for the user: the warnings."""
         return [f"warning: {problem}" for problem in self.warnings]
+
+    def _screen(self, form: str) -> Screen:
+        del form
+        seeds = number_of(len(self.seeds), "seed")
+        warnings = [str(problem) for problem in self.warnings]
+        return Screen(f"{self.name}, {seeds}", (), warnings, [estimates(f"means over {seeds}", self.metrics)])
 
     def __repr__(self) -> str:
         seeds, numbers = number_of(len(self.seeds), "seed"), number_of(len(self.metrics), "number")
@@ -149,25 +172,10 @@ def replicate(
         tuple(warned),
         scenario.name,
         {known[n]: numbers[n] for n in order},
-        _fewest_flows(batch.infos.values()),
-        {known[n]: _unfinished(batch.infos[n]) for n in order},
+        stats.fewest_flows(batch.infos.values()),
+        {known[n]: stats.unfinished_classes(batch.infos[n]) for n in order},
+        {known[n]: batch.infos[n] for n in order},
     )
-
-
-def _fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Returns the least number of finished flows of a run, by the class of their sizes."""
-    fewest: dict[str, int] = {}
-    for info in infos:
-        for one in info["summary"]["slowdowns"]:
-            if one["group"] is None:
-                fewest[one["class"]] = min(one["flows"], fewest.get(one["class"], one["flows"]))
-    return fewest
-
-
-def _unfinished(info: Mapping[str, Any]) -> frozenset[str]:
-    """Returns the classes of sizes of which a run has unfinished flows."""
-    classes = info["summary"]["slowdowns"]
-    return frozenset(one["class"] for one in classes if one["group"] is None and one["unfinished"])
 
 
 def difference(
@@ -221,8 +229,8 @@ def _values(side: Replications | Mapping[int, float], measure: Measure) -> Value
         return Values(known, frozenset(side))
     found = {seed: measure.of(numbers) for seed, numbers in side.numbers.items()}
     samples = None
-    if measure.metrics[0].startswith("slowdown_"):
-        of = measure.name.rpartition(".")[2]
+    of = measure.slowdown_of
+    if of is not None:
         found = {seed: value for seed, value in found.items() if of not in side.unfinished.get(seed, ())}
         samples = side.flows.get(of)
     return Values(
@@ -233,7 +241,7 @@ def _values(side: Replications | Mapping[int, float], measure: Measure) -> Value
     )
 
 
-class Comparison(dict[str, Result]):
+class Comparison(Shown, dict[str, Result]):
     """The result for each algorithm, by its name.
 
     Reading the result of a run that failed raises what it failed with.
@@ -244,11 +252,23 @@ class Comparison(dict[str, Result]):
         failed: What a run failed with, by the name of its algorithm.
     """
 
-    def __init__(self, name: str, left_out: Mapping[str, str]) -> None:
+    def __init__(self, name: str, left_out: Mapping[str, str], order: Sequence[str], key: str = "cc") -> None:
         super().__init__()
+        self._key = key
+        self._order = tuple(order)
         self.name = name
         self.left_out = dict(left_out)
         self.failed: dict[str, Exception] = {}
+
+    @property
+    def grid(self) -> Grid:
+        """Its entries with their runs, as :mod:`incast.plot` takes them."""
+        names = tuple(sorted((*self, *self.failed), key=self._order.index))
+        axis = Axis(self._key, names)
+        runs: dict[tuple[str, ...], list[Run]] = {
+            (name,): [run_of(self[name])] if name in self else [] for name in names
+        }
+        return made_of(self.name, [axis], runs, failed={name: str(it) for name, it in self.failed.items()})
 
     def __missing__(self, name: str) -> Result:
         if name in self.failed:
@@ -256,17 +276,44 @@ class Comparison(dict[str, Result]):
         why = f"{name} was left out: {self.left_out[name]}" if name in self.left_out else name
         raise KeyError(why)
 
+    def _screen(self, form: str) -> Screen:
+        del form
+        lines = [f"{name} failed: {error}" for name, error in self.failed.items()]
+        lines += [f"{title(name)}: {it.info['outcome']['why']}" for name, it in self.items() if not it.sound]
+        lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        warnings = dict.fromkeys(str(problem) for result in self.values() for problem in result.warnings)
+        return Screen(self.name, lines, list(warnings), listings(self))
+
     def __repr__(self) -> str:
         failed = f"; failed: {', '.join(self.failed)}" if self.failed else ""
         return f"<Comparison of {self.name!r}: {', '.join(self)}{failed}>"
 
 
+def _chosen(
+    scenario: Scenario,
+    cc: str | Iterable[str | Callable[..., Any]] | None,
+    contestants: str | Iterable[str] | None,
+    parameters: Mapping[str, object],
+) -> Choice:
+    """Returns the scenario with each algorithm or contestant."""
+    if (cc is None) == (contestants is None):
+        raise TypeError("compare() takes either cc or contestants")
+    given: Iterable[str | Callable[..., Any]] = cc if cc is not None else contestants or ()
+    labels = [label.strip() for label in given.split(",")] if isinstance(given, str) else given
+    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
+    texts = [f"cc.{name}={_toml.value(it, name)}" for name, it in parameters.items()]
+    return (choose if contestants is None else choose_contestants)(scenario, names, None, texts)
+
+
 def compare(
     scenario: Scenario | str | os.PathLike[str],
-    cc: str | Iterable[str | Callable[..., Any]],
+    cc: str | Iterable[str | Callable[..., Any]] | None = None,
+    *,
+    contestants: str | Iterable[str] | None = None,
+    parameters: Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 - those of Scenario.run
 ) -> Comparison:
-    """Runs one scenario with several algorithms: same flows, same seed.
+    """Runs one scenario with several algorithms or contestants: same flows, same seed.
 
     ```python
     results = incast.compare("examples/incast.toml", cc="all")
@@ -281,6 +328,10 @@ def compare(
         cc: Names like ``"oscar"`` and ``"swift:oscar"``, in a list or with commas between them, and classes
             of your own. ``"all"`` means every algorithm, including registered ones, that the scenario
             permits: not those that control nothing, nor those whose signals the network does not give.
+        contestants: In place of ``cc`` algorithms with the switches, transport and balancing that they are
+            made for (:func:`incast.contestants`), named likewise; ``"mine.toml"`` means the contestants
+            that the file defines.
+        parameters: Parameters of algorithms, like ``{"beta": 0.4}``. Each is given to those that have it.
         **options: Those of :meth:`incast.Scenario.run` other than ``out``.
 
     Returns:
@@ -289,15 +340,15 @@ def compare(
 
     Raises:
         ScenarioError: When there is no such algorithm, or one that is named is incompatible with the rest.
+        TypeError: With both ``cc`` and ``contestants``, or neither.
 
     Warns:
         IncastWarning: For each warning about the scenario with one of the algorithms.
     """
     of = scenario if isinstance(scenario, Scenario) else template(scenario)
-    labels = [label.strip() for label in cc.split(",")] if isinstance(cc, str) else cc
-    names = [it if isinstance(it, str) else algorithm.name_of(it) for it in labels]
-    chosen = choose(of, names)
-    results = Comparison(of.name, chosen.left_out)
+    chosen = _chosen(of, cc, contestants, parameters or {})
+    key = "cc" if contestants is None else "contestant"
+    results = Comparison(of.name, chosen.left_out, list(chosen.scenarios), key)
     said = [problem for each in chosen.scenarios.values() for problem in each.warnings]
     warn(said, 2)
     for name, each in chosen.scenarios.items():

@@ -2,5 +2,17 @@
 
 from incast.scenario.flow_table import flow_table
 from incast.scenario.scenario import Interrupted, Progress, Scenario, Size, schema, template
+from incast.scenario.starts import Start, start, starts
 
-__all__ = ["Interrupted", "Progress", "Scenario", "Size", "flow_table", "schema", "template"]
+__all__ = [
+    "Interrupted",
+    "Progress",
+    "Scenario",
+    "Size",
+    "Start",
+    "flow_table",
+    "schema",
+    "start",
+    "starts",
+    "template",
+]

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from incast import catalogue
-from incast.algorithm import algorithms, families, registered
-from incast.errors import Problem, ScenarioError, scenario_error
+from incast.algorithm import algorithms, families, parameters_of, registered
+from incast.errors import Problem, ScenarioError, nearest, scenario_error
 from incast.scenario.scenario import Scenario
 
 ALL = "all"
 """Selects every algorithm compatible with the scenario."""
+
+OWN = "scenario"
+"""Selects the section ``cc`` of the scenario, as it is."""
 
 BESIDE = {
     "fixed": "controls nothing; name it to run it too",
@@ -30,11 +40,13 @@ class Choice:
         scenarios: By the label of the algorithm, in the order of the tables.
         left_out: The reason for which an algorithm is left out, by its name; only algorithms from ``all``.
         all: Whether ``all`` was among the labels.
+        notes: Parameters that some of the algorithms have not, a sentence for each.
     """
 
     scenarios: Mapping[str, Scenario]
     left_out: Mapping[str, str] = field(default_factory=dict)
     all: bool = False
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,13 @@ def everything() -> list[str]:
     return [algorithm.name for algorithm in known] + list(registered())
 
 
-def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None) -> Choice:
+def choose(
+    scenario: Scenario,
+    labels: Sequence[str],
+    source: str | None = None,
+    parameters: Sequence[str] = (),
+    sections: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Choice:
     """The scenario with each algorithm of a list, which may contain ``all``.
 
     From ``all``, an algorithm is left out if the scenario is refused with it or warns about it: the network
@@ -65,13 +83,30 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
 
     Args:
         scenario: The scenario.
-        labels: Names like ``oscar`` and ``swift:oscar``, as people write them, and ``all``.
+        labels: Names like ``oscar`` and ``swift:oscar``, as people write them, ``all``, and ``scenario``: the
+            scenario's own algorithm with its parameters.
         source: Where the labels are written, for messages.
+        parameters: Overrides like ``cc.beta=0.5``. Each is given to the algorithms that have the parameter.
+        sections: The section ``cc`` of labels that are no algorithms by themselves.
 
     Raises:
-        ScenarioError: With the problems of all that are named; or when no algorithm is left.
+        ScenarioError: With the problems of all that are named; when no algorithm is left; when none has a
+            parameter.
     """
-    labels = [named(label) for label in labels]
+    known = dict(sections or {})
+    if OWN in labels:
+        # It is titled with its algorithm.
+        own = tomllib.loads(scenario.to_toml()).get("cc")
+        if own is None:
+            raise ScenarioError(f"{source or OWN}: the scenario has no algorithm for all of its traffic")
+        name = f"{scenario.algorithm}"
+        labels = [name if label == OWN else label for label in labels]
+        known[name] = own
+    labels = [label if label in known else named(label) for label in labels]
+
+    def of_label(label: str) -> Mapping[str, Any]:
+        return known.get(label, {"algorithm": label})
+
     scenarios: dict[str, Scenario] = {}
     left_out: dict[str, str] = {}
     problems: dict[Problem, None] = {}
@@ -84,7 +119,7 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
             for name in everything():
                 if name in labels:
                     continue
-                made = permitted(name, partial(scenario.with_algorithm, name))
+                made = permitted(name, partial(_with, scenario, {"algorithm": name}, parameters))
                 if isinstance(made, Scenario):
                     scenarios[name] = made
                 else:
@@ -92,7 +127,7 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
                     refused.update(dict.fromkeys(made.problems))
         else:
             try:
-                scenarios[label] = scenario.with_algorithm(label)
+                scenarios[label] = _with(scenario, of_label(label), parameters)
                 scenarios[label].size()
             except ScenarioError as error:
                 problems.update(dict.fromkeys(error.problems))
@@ -100,7 +135,36 @@ def choose(scenario: Scenario, labels: Sequence[str], source: str | None = None)
         problems = refused or {Problem("no algorithm is left", file=source): None}
     if problems:
         raise scenario_error(list(problems))
-    return Choice(scenarios, left_out, ALL in labels)
+    of = {label: parameters_of(of_label(label)["algorithm"].partition(":")[0]) for label in scenarios}
+    return Choice(scenarios, left_out, ALL in labels, applied(parameters, of))
+
+
+def _with(scenario: Scenario, section: Mapping[str, Any], parameters: Sequence[str]) -> Scenario:
+    """Returns the scenario with an algorithm and the parameters that it has."""
+    others = dict(section)
+    label = ":".join(others.pop(key) for key in ("algorithm", "preset") if key in others)
+    known = parameters_of(label.partition(":")[0])
+    fitting = [text for text in parameters if known is None or parameter_in(text) in known]
+    return scenario.with_algorithm(label, **others).with_overrides(fitting)
+
+
+def applied(parameters: Sequence[str], known: Mapping[str, frozenset[str] | None]) -> list[str]:
+    """Returns a sentence for each parameter that only some of the algorithms have.
+
+    Args:
+        parameters: Overrides like ``cc.beta=0.5``.
+        known: The parameters of each algorithm; None where any is taken.
+
+    Raises:
+        ScenarioError: When none of them has a parameter.
+    """
+    notes = []
+    for text in parameters:
+        refuse_unknown(text, known)
+        those = [name for name, of in known.items() if of is None or parameter_in(text) in of]
+        if len(those) < len(known):
+            notes.append(f"{text} applies to {', '.join(those)} only")
+    return notes
 
 
 def named(label: str) -> str:
@@ -108,8 +172,40 @@ def named(label: str) -> str:
     return catalogue.canonical(label, registered())
 
 
+def split(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns the overrides of other keys, and the parameters of the algorithm, like ``cc.beta=0.5``."""
+    ours = [text for text in overrides if re.match(r"\s*cc\s*\.\s*(?!(algorithm|preset)\s*=)", text)]
+    return [text for text in overrides if text not in ours], ours
+
+
+def parameter_in(text: str) -> str:
+    """The parameter that an override like ``cc.beta=0.5`` sets."""
+    return text.partition("=")[0].partition(".")[2].partition(".")[0].strip()
+
+
+def refuse_unknown(text: str, known: Mapping[str, frozenset[str] | None]) -> None:
+    """Refuses a parameter that no algorithm has.
+
+    Args:
+        text: The override that sets it.
+        known: The parameters of each algorithm; None where any is taken.
+
+    Raises:
+        ScenarioError: When none of them has it.
+    """
+    name = parameter_in(text)
+    sets = [one for one in known.values() if one is not None]
+    if len(sets) < len(known) or not known or any(name in one for one in sets):
+        return
+    near = nearest(name, sorted(frozenset().union(*sets)))
+    hint = "" if near is None else f"\n    help: did you mean {near!r}?"
+    raise ScenarioError(f"--set {text}: none of {', '.join(known)} has the parameter {name}{hint}")
+
+
 def refuse_overrides(overrides: Sequence[str], choice: str) -> None:
     """Refuses overrides of the section ``cc`` beside a choice of algorithms, which replaces that section.
+
+    Overrides of parameters are given to the algorithms that have them.
 
     Args:
         overrides: Keys to set, as in :meth:`Scenario.load`.
@@ -120,16 +216,13 @@ def refuse_overrides(overrides: Sequence[str], choice: str) -> None:
     """
     for text in overrides:
         key = re.match(r"\s*(cc(?:\s*\.\s*\w+)*)\s*=", text)
-        if key is None:
-            continue
-        if key[1] in ("cc", "cc.algorithm", "cc.preset"):
-            help_ = f"give {choice} a name, or a name and a preset, like swift:oscar"
-        else:
-            help_ = f"`incast sweep FILE --vary cc=NAME --vary {text.strip()}` gives an algorithm a parameter"
-        raise ScenarioError(
-            f"--set {text}: has no effect: {choice} chooses the algorithms, and their parameters have their "
-            f"defaults\n    help: {help_}"
-        )
+        if re.match(r"\s*contestant\s*=", text):
+            raise ScenarioError(f"--set {text}: has no effect: {choice} chooses the algorithms")
+        if key is not None and key[1].replace(" ", "") in ("cc", "cc.algorithm", "cc.preset"):
+            raise ScenarioError(
+                f"--set {text}: has no effect: {choice} chooses the algorithms\n"
+                f"    help: give {choice} a name, or a name and a preset, like swift:oscar"
+            )
 
 
 def permitted(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:
@@ -142,6 +235,16 @@ def permitted(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:
     known = catalogue.algorithm(name)
     if known is not None and known.family in BESIDE:
         return Refusal(BESIDE[known.family])
+    return permitted_scenario(name, make)
+
+
+def permitted_scenario(name: str, make: Callable[[], Scenario]) -> Scenario | Refusal:
+    """The scenario with an algorithm or a contestant, or the problem for which it is left out.
+
+    Args:
+        name: The algorithm or contestant.
+        make: Makes the scenario with it.
+    """
     try:
         scenario = make()
         scenario.size()

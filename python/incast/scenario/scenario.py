@@ -6,18 +6,22 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from incast import _core, algorithm
 from incast._build import build
 from incast._core import Size
-from incast.errors import unsaid, warn
+from incast.errors import renamed, unsaid, warn
 from incast.progress import Progress, ProgressLine
+from incast.results.listing.forms import escaped
 from incast.results.result import Result
+from incast.results.titles import title
 from incast.scenario import _toml
+from incast.scenario.starts import start
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,18 +33,54 @@ __all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
 
 @dataclass(frozen=True)
 class _Origin:
-    """Origin of a scenario."""
+    """Origin of a scenario.
+
+    Attributes:
+        text: The content of its file.
+        file: The name of its file.
+        overrides: Keys that were set afterwards.
+        names: Sources of problems and how they were written in Python, in pairs.
+    """
 
     text: str
     file: str
     overrides: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     def read(self) -> Scenario:
-        core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
+        with self.named():
+            core = _core.Scenario.from_toml(self.text, self.file, list(self.overrides))
         return Scenario(core, self)
 
-    def changed(self, *overrides: str) -> _Origin:
-        return _Origin(self.text, self.file, (*self.overrides, *overrides))
+    def changed(self, *overrides: str, names: Iterable[tuple[str, str]] = ()) -> _Origin:
+        """Returns the origin with more overrides.
+
+        Args:
+            overrides: The overrides.
+            names: As of the class, of those that a user wrote.
+        """
+        return replace(self, overrides=(*self.overrides, *overrides), names=(*self.names, *names))
+
+    @contextmanager
+    def named(self, *more: tuple[str, str]) -> Iterator[None]:
+        """A context in which problems name their sources as they were written in Python.
+
+        Args:
+            more: Further names.
+        """
+        try:
+            yield
+        except _core.ScenarioError as error:
+            raise renamed(error, dict((*self.names, *more))) from None
+
+    def without_algorithm(self) -> _Origin:
+        """Returns the origin without the choices of a whole algorithm; parameters that were set stay."""
+        kept = (text for text in self.overrides if not re.match(r"\s*cc\s*=", text))
+        return replace(self, overrides=tuple(kept))
+
+
+SOMEWHERE = "scenario.toml"
+"""The name of the file of a scenario that is in no file."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -69,9 +109,10 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A checked scenario. It is immutable; methods that change it return a new one.
 
-    Create one with :meth:`load` (a TOML file), :meth:`from_toml` (a string), :meth:`from_dict` or
-    :meth:`build` (Python objects). Two scenarios are equal when they describe the same run. Scenarios can
-    be pickled; files that they name, and algorithms of your own, must exist where they are unpickled.
+    Create one with :meth:`load` (a TOML file), :meth:`from_toml` (a string), :meth:`from_dict`,
+    :meth:`build` (Python objects) or :meth:`new` (one to start from). Two scenarios are equal when they
+    describe the same run. Scenarios can be pickled; files that they name, and algorithms of your own, must
+    exist where they are unpickled.
     """
 
     def __init__(self, core: _core.Scenario, origin: _Origin | None = None) -> None:
@@ -94,7 +135,7 @@ class Scenario:
         return cls(core, _Origin(_core.read_text(os.fspath(path)), os.fspath(path), tuple(overrides)))
 
     @classmethod
-    def from_toml(cls, text: str, name: str = "scenario.toml", overrides: Sequence[str] = ()) -> Scenario:
+    def from_toml(cls, text: str, name: str = SOMEWHERE, overrides: Sequence[str] = ()) -> Scenario:
         """Reads a scenario from a string.
 
         Args:
@@ -108,20 +149,37 @@ class Scenario:
         return _Origin(text, name, tuple(overrides)).read()
 
     @classmethod
-    def from_dict(cls, sections: Mapping[str, Any], name: str = "scenario.toml") -> Scenario:
+    def from_dict(cls, sections: Mapping[str, Any], name: str = SOMEWHERE) -> Scenario:
         """Reads a scenario from a dictionary with the sections and keys of a scenario file.
 
         Args:
             sections: Like ``{"topology": {"kind": "star", ...}, "traffic": [{...}], "cc": {...}}``. Values
                 are what TOML has, quantities of :mod:`incast.units` and descriptions of
                 :mod:`incast.sections`. Keys whose value is None are left out.
-            name: As in :meth:`from_toml`. Lines in messages refer to the TOML that is generated from it.
+            name: As in :meth:`from_toml`; messages have no lines.
 
         Raises:
             ScenarioError: As in :meth:`load`.
             TypeError: When a value has a type that is not allowed in a scenario.
         """
-        return cls.from_toml(_toml.document(sections), name)
+        return cls._of_sections(sections, name, "Scenario.from_dict" if name == SOMEWHERE else name)
+
+    @classmethod
+    def _of_sections(cls, sections: Mapping[str, Any], name: str, call: str) -> Scenario:
+        return _Origin(_toml.document(sections), name, names=((name, call),)).read()
+
+    @classmethod
+    def new(cls, kind: str) -> Scenario:
+        """Returns a scenario to start from, as ``incast new`` writes it.
+
+        Args:
+            kind: ``"training"``, ``"storage"``, ``"websearch"``, ``"incast"`` or ``"microburst"``.
+
+        Raises:
+            ValueError: When there is none of this kind.
+        """
+        name = f"{kind}.toml"
+        return cls.from_toml(start(kind).for_file(name).text, name)
 
     @classmethod
     def build(
@@ -194,7 +252,7 @@ class Scenario:
             "run": run,
             **others,
         }
-        return cls.from_dict(sections, f"{name}.toml")
+        return cls._of_sections(sections, f"{name}.toml", "Scenario.build")
 
     @property
     def name(self) -> str:
@@ -231,6 +289,21 @@ class Scenario:
         """Warnings: what is possible but probably not intended, like a link that the traffic overloads."""
         return self._core.warnings()
 
+    @property
+    def dropped(self) -> list[_core.Problem]:
+        """Keys that were written and have no effect with the contestant's settings, each with the reason."""
+        return self._core.dropped()
+
+    @property
+    def contestant(self) -> str | None:
+        """The contestant that was chosen, with its preset if one was named."""
+        return self._core.contestant
+
+    @property
+    def own_contestants(self) -> list[str]:
+        """The names of the contestants that its file defines."""
+        return self._core.own_contestants()
+
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:  # noqa: ANN401
         """Returns the scenario with some keys changed, as if they had been written that way in the file.
 
@@ -247,7 +320,12 @@ class Scenario:
             TypeError: When a value has a type that is not allowed in a scenario.
         """
         paths = {**(changes or {}), **{key.replace("__", "."): thing for key, thing in keys.items()}}
-        return self._origin.changed(*(f"{path}={_toml.value(it, path)}" for path, it in paths.items())).read()
+        texts = {path: f"{path}={_toml.value(it, path)}" for path, it in paths.items()}
+        names = [
+            (f"--set {text}", f"with_({{{_quoted(path)}: {_quoted(paths[path])}}})")
+            for path, text in texts.items()
+        ]
+        return self._origin.changed(*texts.values(), names=names).read()
 
     def with_algorithm(self, algorithm: str | Callable[..., Any], **parameters: object) -> Scenario:
         """Returns the scenario with another algorithm; parameters that are not given have their defaults.
@@ -265,7 +343,50 @@ class Scenario:
         name = ":".join(str(chosen[key]) for key in ("algorithm", "preset") if key in chosen)
         texts = [f"{key}={_toml.value(thing, key)}" for key, thing in parameters.items()]
         origin = self._origin.changed(f"cc={_toml.value(chosen, 'cc')}")
-        return Scenario(self._core.with_algorithm(name, texts), origin)
+        names = [
+            (f"--set {text}", f"with_algorithm({key}={_quoted(thing)})")
+            for text, (key, thing) in zip(texts, parameters.items(), strict=True)
+        ]
+        with self._origin.named(*names):
+            return Scenario(self._core.with_algorithm(name, texts), origin)
+
+    def with_overrides(self, overrides: Sequence[str]) -> Scenario:
+        """Returns the scenario with more overrides, texts like ``"topology.rate=400Gbps"``.
+
+        Args:
+            overrides: The overrides; they come after those that were made before.
+
+        Raises:
+            ScenarioError: When the changed scenario is wrong.
+        """
+        return self._origin.changed(*overrides).read() if overrides else self
+
+    def with_contestant(
+        self,
+        contestant: str | Mapping[str, Any],
+        definitions: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Scenario:
+        """Returns the scenario with a contestant: an algorithm with the switches and transport for it.
+
+        Changes of keys that were made before, by overrides or :meth:`with_`, still hold, also over the
+        contestant's; an algorithm that was chosen before is replaced. Keys that have no effect with its
+        settings are in :attr:`dropped`.
+
+        Args:
+            contestant: The name of one of Incast (:func:`incast.contestants`) or of the scenario's file, or
+                name and preset; or a definition, like
+                ``{"name": "mine", "from": "nscc", "cc": {"target_share": 0.5}}``.
+            definitions: More contestants, by their names, as in the section ``contestant`` of a file.
+
+        Raises:
+            ScenarioError: When there is no such contestant, or it does not fit the scenario.
+        """
+        more = [f"contestant.{key}={_toml.value(it, key)}" for key, it in (definitions or {}).items()]
+        text = contestant if isinstance(contestant, str) else _toml.value(contestant, "contestant")
+        written = contestant if isinstance(contestant, str) else contestant.get("name", "")
+        names = [(f"--set contestant={text}", f"with_contestant({_quoted(written)})")]
+        names += [(f"--set {it}", it.partition("=")[0]) for it in more]
+        return self._origin.without_algorithm().changed(*more, f"contestant={text}", names=names).read()
 
     def with_seed(self, seed: int) -> Scenario:
         """Returns the scenario with another seed (0 to 2⁶⁴ − 1)."""
@@ -281,7 +402,8 @@ class Scenario:
         Raises:
             ScenarioError: When it cannot be built.
         """
-        return self._core.size()
+        with self._origin.named():
+            return self._core.size()
 
     def run(
         self,
@@ -347,13 +469,14 @@ class Scenario:
             if callable(progress):
                 progress(Progress(now_ps, until_ps, flows_finished, flows, hops))
 
-        core, stop = self._core.run(
-            None if folder is None else os.fspath(folder),
-            threads,
-            fresh,
-            report if progress else None,
-            build(),
-        )
+        with self._origin.named():
+            core, stop = self._core.run(
+                None if folder is None else os.fspath(folder),
+                threads,
+                fresh,
+                report if progress else None,
+                build(),
+            )
         if isinstance(stop, KeyboardInterrupt):
             raise Interrupted(Result(core)) from None
         if stop is not None:
@@ -369,9 +492,31 @@ class Scenario:
     def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[_Origin, list[Any]]]:
         # Files that it names are found from its own folder, whatever the current one is then.
         file = str(Path(self._origin.file).absolute())
-        origin = _Origin(self._origin.text, file, self._origin.overrides)
+        renamed_file = tuple(
+            (file if it == self._origin.file else it, call) for it, call in self._origin.names
+        )
+        origin = replace(self._origin, file=file, names=renamed_file)
         names = {label.partition(":")[0] for label in self._core.algorithms()}
         return (_unpickled, (origin, algorithm.carried(sorted(names))))
+
+    def _repr_html_(self) -> str:
+        """Its name, seed, algorithm, size, warnings and (folded) file, for notebooks."""
+        facts = {"seed": f"{self.seed}", "algorithm": title(self.algorithm) if self.algorithm else "mixed"}
+        warnings = [str(problem) for problem in self.warnings]
+        try:
+            size = self.size()
+            facts |= {"network": size.network, "flows": f"{size.flows:,}"}
+        except _core.ScenarioError as error:
+            warnings.append(str(error))
+        rows = (
+            f'<tr><th scope="row">{escaped(n)}</th><td>{escaped(it)}</td></tr>' for n, it in facts.items()
+        )
+        items = "".join(f"<li>warning: {escaped(warning)}</li>" for warning in warnings)
+        return (
+            f"<div><p><strong>{escaped(self.name)}</strong></p><table><tbody>{''.join(rows)}</tbody></table>"
+            f"{f'<ul>{items}</ul>' if items else ''}"
+            f"<details><summary>scenario.toml</summary><pre>{escaped(self.to_toml())}</pre></details></div>"
+        )
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"
@@ -389,7 +534,8 @@ def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Sce
     Raises:
         ScenarioError: As in :meth:`Scenario.load`.
     """
-    if "cc" in _document(path) or any(re.match(r"\s*cc\s*[.=]", text) for text in overrides):
+    written = re.compile(r"\s*(cc\s*[.=]|contestant\s*=)")
+    if "cc" in _document(path) or any(written.match(text) for text in overrides):
         return Scenario.load(path, overrides)
     try:
         return Scenario.load(path, ['cc={algorithm="constant"}', *overrides])
@@ -438,6 +584,16 @@ def _chosen(of: str | Callable[..., Any] | object, parameters: Mapping[str, obje
     name = of if isinstance(of, str) else algorithm.name_of(of)  # type: ignore[arg-type]
     name, _, preset = name.partition(":")
     return {"algorithm": name, **({"preset": preset} if preset else {}), **parameters}
+
+
+def _quoted(thing: object) -> str:
+    """Returns a value as it is written in Python, shortened."""
+    text = json.dumps(thing, ensure_ascii=False) if isinstance(thing, str) else repr(thing)
+    return text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 1]}…"
+
+
+MOST_QUOTED = 60
+"""Most letters of a value in a message."""
 
 
 def _unpickled(origin: _Origin, algorithms: list[Any]) -> Scenario:

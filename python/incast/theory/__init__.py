@@ -4,7 +4,7 @@ A function belongs here when it computes what a paper states about an algorithm 
 parameters: the differential equations of its control law, its equilibria and their stability, its rate of
 convergence, its fairness. Each says the paper, section and equation that it computes. What belongs to one
 figure of a paper (its starting points, the values that it prints) is in ``papers/PAPER/FIGURE/analysis.py``;
-what is measured from packets is in :mod:`incast.ledger.measures` and :mod:`incast.stats`.
+what is measured from packets is in :mod:`incast.results.measures` and :mod:`incast.stats`.
 
 Modules:
 

@@ -22,3 +22,4 @@ pub(crate) mod write;
 
 pub use section::{Entry, Fallback, KeyInfo};
 pub use setting::{Bound, Shape};
+pub use suggest::nearest;

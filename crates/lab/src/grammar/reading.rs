@@ -123,6 +123,16 @@ impl Reading {
         }
     }
 
+    /// Returns a problem of a key that was read before, with its place.
+    pub(crate) fn located(&self, key: &str, message: impl Into<Problem>) -> Problem {
+        self.sources.locate(message.into().about(key), self.place_of(key))
+    }
+
+    /// Returns the place of a key that was written.
+    pub(crate) fn place(&self, key: &str) -> Option<Place> {
+        self.places.get(key).copied()
+    }
+
     /// Whether a key was written.
     pub(crate) fn written(&self, key: &str) -> bool {
         self.places.contains_key(key)

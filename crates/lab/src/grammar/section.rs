@@ -99,7 +99,7 @@ pub(crate) fn first_paragraph(lines: &[&str]) -> String {
 
 /// A section in which all keys have their defaults.
 pub(crate) fn defaults<S: Section>() -> Option<S> {
-    let sources = super::tree::Sources { file: String::new(), overrides: Vec::new() };
+    let sources = super::tree::Sources::default();
     let mut reading = super::reading::Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
     let (table, place) = (super::tree::Table::default(), super::tree::Place::default());
     S::fields(&mut TableReader::new(&table, place, "", &mut reading))

@@ -15,10 +15,10 @@ pub(crate) fn unknown<'a>(
     }
 }
 
-/// The word of `known` that is most likely meant by `word`, if any is near enough: at most a third of its
-/// letters differ (by insertion, deletion, replacement or exchange of neighbours), or one begins with the
+/// Returns the word of `known` that is most likely meant by `word`, if any is near enough: at most a third of
+/// its letters differ (by insertion, deletion, replacement or exchange of neighbours), or one begins with the
 /// other.
-fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' ', '.'], "_");
     let word = plain(word);
     known

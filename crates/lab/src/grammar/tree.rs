@@ -11,10 +11,28 @@ use crate::problem::Problem;
 /// Place of a value in a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// 0: the file itself; `i + 1`: the override number `i`.
+    /// 0: the file itself; `i + 1`: the override number `i`; [`BUILT_IN`]: a contestant of Incast.
     source: u32,
     line: u32,
     column: u32,
+}
+
+/// The source of what a contestant of Incast sets.
+const BUILT_IN: u32 = u32::MAX;
+
+impl Place {
+    /// The place of all that a contestant of Incast sets.
+    pub(crate) const CONTESTANT: Self = Self { source: BUILT_IN, line: 0, column: 0 };
+
+    /// Returns the place of the override of this number.
+    pub(crate) fn of_override(index: usize) -> Self {
+        Self { source: index as u32 + 1, line: 1, column: 1 }
+    }
+
+    /// The number of the override in which it is, if it is in one.
+    pub(crate) fn override_number(self) -> Option<usize> {
+        (self.source != 0 && self.source != BUILT_IN).then(|| self.source as usize - 1)
+    }
 }
 
 /// A value and its place.
@@ -59,6 +77,49 @@ impl Table {
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.0.iter_mut().find(|(name, _, _)| name == key).map(|(_, _, node)| node)
     }
+
+    /// Writes a key, in the place of what it was.
+    pub(crate) fn set(&mut self, key: &str, place: Place, node: Node) {
+        match self.0.iter_mut().find(|(name, _, _)| name == key) {
+            Some(entry) => (entry.1, entry.2) = (place, node),
+            None => self.0.push((key.to_owned(), place, node)),
+        }
+    }
+
+    /// Removes a key, and returns whether it was there.
+    pub(crate) fn remove(&mut self, key: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(name, _, _)| name != key);
+        self.0.len() < before
+    }
+
+    /// The table at a key; anything else that is there gives way to an empty one.
+    pub(crate) fn section(&mut self, key: &str, place: Place) -> &mut Self {
+        if !matches!(self.get(key), Some(Node { value: Value::Table(_), .. })) {
+            self.set(key, place, Node { place, value: Value::Table(Self::default()) });
+        }
+        let at = self.0.iter_mut().find(|(name, _, _)| name == key).map(|(_, _, node)| &mut node.value);
+        match at {
+            Some(Value::Table(table)) => table,
+            _ => unreachable!("it was just written"),
+        }
+    }
+
+    /// Removes the key at a path, whose step into a list is a number or a name; returns whether it was there.
+    pub(crate) fn forget(&mut self, path: &str) -> bool {
+        let Some((step, rest)) = path.split_once('.') else { return self.remove(path) };
+        match self.get_mut(step).map(|node| &mut node.value) {
+            Some(Value::Table(table)) => table.forget(rest),
+            Some(Value::List(items)) => {
+                let Some((which, rest)) = rest.split_once('.') else { return false };
+                match element(items, which).map(|item| &mut item.value) {
+                    Some(Value::Table(table)) => table.forget(rest),
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Value {
@@ -89,10 +150,12 @@ impl Value {
 }
 
 /// The texts from which a tree was read, to convert positions to lines and columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     pub(crate) file: String,
     pub(crate) overrides: Vec<String>,
+    /// The contestant that was chosen.
+    pub(crate) contestant: Option<String>,
 }
 
 impl Sources {
@@ -110,6 +173,8 @@ impl Sources {
                 problem.line = Some(place.line);
                 problem.column = Some(place.column);
             }
+        } else if place.source == BUILT_IN {
+            problem.file = self.contestant.as_ref().map(|name| format!("contestant {name}"));
         } else {
             problem.file = self.overrides.get(place.source as usize - 1).map(|text| format!("--set {text}"));
         }
@@ -300,7 +365,7 @@ mod tests {
     use super::*;
 
     fn sources() -> Sources {
-        Sources { file: "a.toml".to_owned(), overrides: Vec::new() }
+        Sources { file: "a.toml".to_owned(), ..Sources::default() }
     }
 
     #[test]

@@ -6,12 +6,13 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use incast_sim::record::Limit;
 use incast_units::{Bytes, Rate, Time};
 
 use super::{EachBatch, ResultError, Table};
 use crate::summary::{
-    FlowFacts, Interval, JobFacts, PortPoint, PortSummary, PortSums, SizeClass, Summary, jobs, samples,
-    slowdowns,
+    FlowFacts, Interval, JobFacts, LimitFacts, PortPoint, PortSummary, PortSums, SizeClass, Summary, divided,
+    jobs, samples, slowdowns,
 };
 
 /// A port of a result: name of its node, and its number there.
@@ -36,6 +37,40 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
         }));
     }
     Ok(flows)
+}
+
+/// The divided times of the flows that count and have started, from the tables `flows` and `limits`.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn limit_facts<'a>(flows: &'a Table, limits: &Table) -> Result<Vec<LimitFacts<'a>>, String> {
+    let mut known = BTreeMap::new();
+    for batch in &flows.batches {
+        let group = texts(batch, "group")?;
+        let size = numbers::<Int64Type>(batch, "size_bytes")?;
+        let number = numbers::<UInt32Type>(batch, "flow")?;
+        let chosen = flags(batch, "counted")?.zip(flags(batch, "started")?);
+        let rows =
+            number.zip(group.zip(size)).zip(chosen).filter(|(_, (counted, started))| *counted && *started);
+        known.extend(rows.filter_map(|((number, of), _)| Some((number?, of))));
+    }
+    let mut facts = Vec::with_capacity(known.len());
+    for batch in &limits.batches {
+        let flow = numbers::<UInt32Type>(batch, "flow")?;
+        let time = numbers::<Int64Type>(batch, "time_ps")?;
+        let of = Limit::ALL.map(|limit| format!("{}_ps", limit.name()));
+        let mut of: Vec<_> =
+            of.iter().map(|name| numbers::<Int64Type>(batch, name)).collect::<Result<_, _>>()?;
+        for (flow, time) in flow.zip(time) {
+            let value = |number: Option<i64>| unsigned(number.unwrap_or_default());
+            let limits_ps = of.iter_mut().map(|column| value(column.next().flatten())).collect();
+            if let Some((group, size)) = flow.and_then(|flow| known.get(&flow)) {
+                let size = size.map(|size| Bytes::new(unsigned(size)));
+                facts.push(LimitFacts { group, size, time_ps: value(time), limits_ps });
+            }
+        }
+    }
+    Ok(facts)
 }
 
 /// The jobs of the table `jobs`.
@@ -159,6 +194,7 @@ impl Summary {
         flows_table: &Table,
         ports: &Table,
         jobs_table: &Table,
+        limits: &Table,
         port_series: &Batches<'_>,
         classes: &[SizeClass],
     ) -> Result<Self, ResultError> {
@@ -179,11 +215,16 @@ impl Summary {
             }
             Ok(())
         })?;
+        let facts = limit_facts(flows_table, limits).map_err(in_memory)?;
+        let has_limits = limits.rows() > 0;
+        let of_limits =
+            if has_limits { divided(&facts, classes, &Limit::ALL.map(Limit::name)) } else { Vec::new() };
         let summary = |(key, sums): (&PortKey, &PortSums)| {
             PortSummary::of(&key.0, key.1, rates.get(key).copied(), sums)
         };
         Ok(Self {
             slowdowns: slowdowns(&flows(flows_table).map_err(in_memory)?, classes),
+            limits: of_limits,
             ports: sums.iter().filter_map(summary).collect(),
             jobs: jobs(&job_facts(jobs_table).map_err(in_memory)?),
             loads: Vec::new(),

@@ -4,6 +4,7 @@
 //! * [`info`]: `result.json`, with the origin of the result and how the run ended.
 //! * [`writer`]: the folder during the run.
 //! * `jobs`: how long the jobs of a workload with dependencies took.
+//! * `chain`: what the times of these jobs went into.
 //! * [`extract`]: converts tables to the arguments of the summary functions.
 //! * [`folder`]: the folder after the run, also after a run that was killed.
 //!
@@ -21,6 +22,8 @@
 //! internals.parquet    samples of algorithms' internal quantities, where the scenario asks for them
 //! operations.parquet   operations of a workload with dependencies, where the traffic has them
 //! jobs.parquet         the jobs of these operations
+//! limits.parquet       the divided times of the flows
+//! job_limits.parquet   the divided times of the jobs
 //! capture.pcapng       packets of captured ports, where the scenario asks for them
 //! ```
 //!
@@ -29,6 +32,7 @@
 //! part's name is complete; its name carries its digest. A clean end merges the parts and writes
 //! `result.json` last.
 
+pub(crate) mod chain;
 pub mod extract;
 pub mod folder;
 pub mod info;

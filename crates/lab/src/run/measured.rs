@@ -87,6 +87,7 @@ impl Measured {
             in_flight: sent.saturating_sub(delivered + self.dropped),
             ports: self.ports.clone(),
             unfinished,
+            limits: Vec::new(),
             deadlock: Vec::new(),
             operations_ended: operations.len() as u64,
             unfinished_operations: open,

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
+use arrow_array::types::{Int64Type, UInt32Type};
 use incast_sim::describe::work::What;
-use incast_sim::record::{FlowRecord, LoadSample, OperationRecord, PacketRecord, Progress};
+use incast_sim::record::{
+    Division, FlowRecord, Limit, LimitRecord, LoadSample, OperationRecord, PacketRecord, Progress,
+};
 use incast_sim::{Simulation, Sink};
 use incast_units::Time;
 
@@ -14,6 +17,8 @@ use super::RunError;
 use super::loads::Loads;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
+use crate::results::chain::{Chains, JobLimits, Span};
+use crate::results::extract::numbers;
 use crate::results::jobs::{Jobs, Volume};
 use crate::results::tables::packets::Packets;
 use crate::results::tables::{self, Labels, Named, Rows, each_table};
@@ -148,6 +153,35 @@ impl<'a> Recorder<'a> {
         self.output.part(&T::batch(records, &self.labels), T::NAME);
     }
 
+    /// Returns the divided times of jobs.
+    ///
+    /// # Errors
+    /// When the divided times of flows cannot be read.
+    pub(super) fn divide(&mut self, jobs: &[JobRecord]) -> Result<Vec<JobLimits>, ResultError> {
+        let chains = Chains::new(self.notes.simulation, &self.notes.spans, jobs);
+        let wanted = chains.flows();
+        let mut found = BTreeMap::new();
+        self.flush_rows();
+        self.output.each(TableName::Limits, &mut |batch| {
+            let flow = numbers::<UInt32Type>(batch, "flow")?;
+            let names = Limit::ALL.map(|limit| format!("{}_ps", limit.name()));
+            let columns = names.iter().map(|name| numbers::<Int64Type>(batch, name));
+            let mut columns: Vec<_> = columns.collect::<Result<_, _>>()?;
+            for flow in flow {
+                let mut division = Division::ZERO;
+                for (column, limit) in columns.iter_mut().zip(Limit::ALL) {
+                    let time = column.next().flatten().and_then(|time| u64::try_from(time).ok());
+                    division.add(limit, Time::from_ps(time.unwrap_or_default()));
+                }
+                if let Some(flow) = flow.filter(|flow| wanted.contains(flow)) {
+                    found.insert(flow, division);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(chains.divided(&found))
+    }
+
     fn flush(&mut self) {
         self.flush_rows();
         flush::<Packets>(&mut self.captured, &self.labels, &mut self.output);
@@ -188,7 +222,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn finish(mut self, seen: &[Frame]) -> Result<Output, RunError> {
         self.flush();
         for name in TableName::ALL {
-            if name.is_wanted(self.notes.simulation)
+            if !self.notes.lacks(name)
+                && name.is_wanted(self.notes.simulation)
                 && self.output.rows[name as usize] == 0
                 && name.is_optional()
             {
@@ -278,10 +313,11 @@ impl Output {
     /// # Errors
     /// When a part cannot be read.
     pub(super) fn summary(&self, classes: &[SizeClass]) -> Result<Summary, ResultError> {
-        let [flows, ports, jobs] =
-            [TableName::Flows, TableName::Ports, TableName::Jobs].map(|name| self.table(name));
+        let [flows, ports, jobs, limits] =
+            [TableName::Flows, TableName::Ports, TableName::Jobs, TableName::Limits]
+                .map(|name| self.table(name));
         let series = |each: &mut EachBatch<'_>| self.each(TableName::PortSeries, each);
-        Summary::of(&flows?, &ports?, &jobs?, &series, classes)
+        Summary::of(&flows?, &ports?, &jobs?, &limits?, &series, classes)
     }
 
     /// Completes the result. Returns its tables, and what `result.json` holds.
@@ -315,11 +351,14 @@ impl Output {
 /// Facts about a run that are not rows: which flows and operations were recorded, and how long jobs took.
 pub(super) struct Notes<'a> {
     simulation: &'a Simulation,
+    /// Whether it was measured on a testbed.
+    is_measured: bool,
     jobs: Jobs,
     /// For every flow, whether it was recorded.
     seen: Vec<bool>,
-    /// For every operation, whether it was recorded.
+    /// For every operation, whether it was recorded, and when it took place.
     seen_operations: Vec<bool>,
+    spans: Vec<Span>,
     /// Data packets that were sent again.
     pub(super) resent: u64,
     /// Number of flows and of operations that are left out.
@@ -328,6 +367,19 @@ pub(super) struct Notes<'a> {
     pub(super) uncounted: u64,
     /// The measured loads of traffic blocks.
     pub(super) loads: Loads<'a>,
+    /// The part of congestion control in the times of flows.
+    pub(super) control: Control,
+}
+
+/// The part of congestion control in the times of the flows that have any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Control {
+    /// Flows whose windows and rates took more than 1 % of their time.
+    pub(super) held_back: u64,
+    /// Flows that finished.
+    pub(super) finished: u64,
+    /// Flows of these that needed more than 1.1 times their ideal time.
+    pub(super) slow: u64,
 }
 
 impl Watch for Notes<'_> {
@@ -337,14 +389,28 @@ impl Watch for Notes<'_> {
                 *seen = true;
             }
             self.resent += record.resent;
+            if record.finish != Time::NEVER && self.is_controlled(record.flow) {
+                let [took, ideal] = [record.finish - record.start, record.ideal].map(|t| u128::from(t.ps()));
+                self.control.finished += 1;
+                self.control.slow += u64::from(10 * took > 11 * ideal);
+            }
         }
         self.loads.flows(records, &self.simulation.flows);
+    }
+
+    fn limits(&mut self, records: &[LimitRecord]) {
+        for LimitRecord { flow, division, .. } in records {
+            let control = division.of(Limit::Window) + division.of(Limit::Pacing);
+            let is_held = control.ps() > division.total().ps() / 100;
+            self.control.held_back += u64::from(is_held && self.is_controlled(*flow));
+        }
     }
 
     fn operations(&mut self, records: &[OperationRecord]) {
         for record in records {
             if let Some(seen) = self.seen_operations.get_mut(record.operation as usize) {
                 *seen = true;
+                self.spans[record.operation as usize] = (record.start, record.end);
             }
         }
         self.jobs.add(records, self.simulation);
@@ -352,17 +418,27 @@ impl Watch for Notes<'_> {
 }
 
 impl<'a> Notes<'a> {
-    pub(super) fn new(simulation: &'a Simulation, windows: &'a [Window]) -> Self {
+    pub(super) fn new(simulation: &'a Simulation, windows: &'a [Window], is_measured: bool) -> Self {
         Self {
             simulation,
+            is_measured,
             jobs: Jobs::new(simulation),
             seen: vec![false; simulation.flows.len()],
             seen_operations: vec![false; simulation.operations.len()],
+            spans: vec![(Time::NEVER, Time::NEVER); simulation.operations.len()],
             resent: 0,
             left_out: (0, 0),
             uncounted: 0,
             loads: Loads::new(windows),
+            control: Control::default(),
         }
+    }
+
+    /// Whether a flow has a congestion control that can hold it back.
+    fn is_controlled(&self, flow: u32) -> bool {
+        let Simulation { flows, algorithms, transport, .. } = self.simulation;
+        let of = flows.get(flow as usize).and_then(|flow| algorithms.get(usize::from(flow.algorithm)));
+        transport.kind.is_controlled() && of.is_some_and(|algorithm| algorithm.name() != "constant")
     }
 
     /// Leaves operations that could not start before their limit, which is past at the end of the run, out of the
@@ -386,6 +462,11 @@ impl<'a> Notes<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the run cannot have a table: nothing divides the time of flows on a testbed.
+    fn lacks(&self, name: TableName) -> bool {
+        self.is_measured && matches!(name, TableName::Limits | TableName::JobLimits)
     }
 
     /// Returns the flows that have no record.

@@ -149,6 +149,7 @@ fn finished(hops: u64) -> Outcome {
         in_flight: 0,
         ports: Vec::new(),
         unfinished: Vec::new(),
+        limits: Vec::new(),
         deadlock: Vec::new(),
         operations_ended: 0,
         unfinished_operations: Vec::new(),
@@ -180,6 +181,7 @@ fn a_real_run_reads_back_as_it_was() {
     let expected = [
         "flow_series.parquet",
         "flows.parquet",
+        "limits.parquet",
         "port_series.parquet",
         "ports.parquet",
         "result.json",

@@ -5,7 +5,7 @@ use incast_sim::Simulation;
 use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::{Outcome, PortTotals};
 
-use super::recorder::Output;
+use super::recorder::{Control, Output};
 use crate::load::Load;
 use crate::problem::Problem;
 
@@ -21,6 +21,10 @@ pub(super) struct Ended<'a> {
     pub(super) loads: &'a [Load],
     /// Data packets that were sent again.
     pub(super) resent: u64,
+    /// Whether the time of flows was divided.
+    pub(super) is_divided: bool,
+    /// The part of congestion control in the times of flows.
+    pub(super) control: Control,
 }
 
 /// A verdict: the things to say, if there are any.
@@ -28,7 +32,7 @@ type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
 const VERDICTS: &[Verdict] =
-    &[lost_captures, unsteady_loads, tied_drops, held_up_windows, needless_repairs, storms];
+    &[lost_captures, unsteady_loads, never_held_back, tied_drops, held_up_windows, needless_repairs, storms];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -61,6 +65,28 @@ fn unsteady_loads(ended: &Ended<'_>) -> Vec<Problem> {
             .with_hint(hint)
     };
     unsteady.map(problem).collect()
+}
+
+/// An algorithm has decided nothing where no flow was held back although one in ten was slow, of this number of flows
+/// at least.
+const SLOW: (u64, u64) = (10, 10);
+
+/// Results that do not depend on the algorithm tell nothing about it.
+fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
+    let Control { held_back, finished, slow } = ended.control;
+    let problem = || {
+        Problem::new(format!(
+            "no flow was held back by its algorithm: windows and rates took at most 1 % of any flow's time, and {slow} \
+             of {finished} flows needed more than 1.1 times their ideal time"
+        ))
+        .about("cc.algorithm")
+        .with_hint(
+            "flows below the first window leave an algorithm nothing to decide; larger flows tell algorithms apart",
+        )
+    };
+    let (one_in, least) = SLOW;
+    let decides = held_back > 0 || finished < least || slow * one_in < finished;
+    (!decides && ended.is_divided).then(problem).into_iter().collect()
 }
 
 /// Ties decide from this share of the drops on, one in ten, and from this number on.

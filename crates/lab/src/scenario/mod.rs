@@ -23,6 +23,8 @@
 mod build;
 pub mod catalogue;
 mod check;
+pub mod contestant;
+mod relative;
 mod sections;
 
 use std::path::{Path, PathBuf};
@@ -43,6 +45,7 @@ use crate::problem::{Problem, Problems};
 use crate::topology::{Fabric, named};
 use crate::traffic;
 use check::Checked;
+use contestant::Choice;
 use sections::Root;
 
 pub use build::Built;
@@ -58,6 +61,10 @@ pub struct Scenario {
     places: Places,
     files: Vec<PathBuf>,
     folder: PathBuf,
+    /// Keys that have no effect with the contestant that was chosen.
+    dropped: Vec<Problem>,
+    /// The contestants that its file defines.
+    own: Vec<String>,
 }
 
 impl PartialEq for Scenario {
@@ -77,11 +84,15 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn from_toml(text: &str, file_name: &str, overrides: &[String]) -> Result<Self, Problems> {
-        let sources = Sources { file: file_name.to_owned(), overrides: overrides.to_vec() };
+        let mut sources =
+            Sources { file: file_name.to_owned(), overrides: overrides.to_vec(), ..Sources::default() };
         let mut table = tree::parse(files::without_mark(text), &sources).map_err(Problems)?;
-        let wrong: Vec<Problem> = overrides
-            .iter()
-            .enumerate()
+        let choice = contestant::choose(&mut table, overrides)
+            .map_err(|problems| Problems(contestant::located(problems, &sources)))?;
+        let Choice { chosen, own, applied } = choice;
+        sources.contestant = chosen.as_ref().map(|chosen| chosen.name.clone());
+        let others = overrides.iter().enumerate().filter(|(i, _)| !applied.contains(i));
+        let wrong: Vec<Problem> = others
             .filter_map(|(i, text)| {
                 forget_parameters(&mut table, text);
                 tree::apply_override(&mut table, text, i).err()
@@ -93,15 +104,26 @@ impl Scenario {
         named::expand(&mut table);
         let path = Path::new(file_name);
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let mut reading = Reading::new(sources, folder, catalogue::owner);
-        let mut reader = TableReader::new(&table, Place::default(), "", &mut reading);
-        let mut root = Root::fields(&mut reader);
-        reader.finish();
-        if let Some(root) = &mut root {
-            root.imply(&reading);
-        }
+        let aside = Reading::new(sources.clone(), folder.clone(), catalogue::owner);
+        let unclear = relative::resolve(&mut table, &sources, &aside);
+        let mut dropped = Vec::new();
+        let (root, mut reading) = loop {
+            let (root, reading) = read(&table, sources.clone(), folder.clone());
+            // What is removed may be what gave another key an effect.
+            let idle = match (&chosen, &root) {
+                (Some(chosen), Some(root)) if reading.is_sound() => chosen.idle(root, &reading),
+                _ => Vec::new(),
+            };
+            let removed = idle.into_iter().filter(|(key, _)| table.forget(key));
+            let removed: Vec<_> = removed.map(|(key, reason)| reading.located(&key, reason)).collect();
+            if removed.is_empty() {
+                break (root, reading);
+            }
+            dropped.extend(removed);
+        };
+        unclear.into_iter().for_each(|(place, problem)| reading.report(place, problem));
         let stem = path.file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
-        Self::checked(root, &stem, reading)
+        Ok(Self { dropped, own, ..Self::checked(root, &stem, reading)? })
     }
 
     /// Reads and checks the scenario in a file. See [`from_toml`](Self::from_toml).
@@ -126,7 +148,7 @@ impl Scenario {
             return Err(no_scenario(format));
         }
         let text = files::text_of(bytes, &file)?;
-        let is_toml = || tree::parse(&text, &Sources { file: file.clone(), overrides: Vec::new() }).is_ok();
+        let is_toml = || tree::parse(&text, &Sources { file: file.clone(), ..Sources::default() }).is_ok();
         if let Some(format) = Format::of(&text)
             && !is_toml()
         {
@@ -152,6 +174,8 @@ impl Scenario {
                     places: reading.places,
                     files: reading.files,
                     folder: reading.folder,
+                    dropped: Vec::new(),
+                    own: Vec::new(),
                 })
             }
             _ => Err(reading.into_problems()),
@@ -206,6 +230,25 @@ impl Scenario {
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.checked.warnings
+    }
+
+    /// Keys that were written and have no effect with the settings of the contestant that was chosen, each with the
+    /// reason. They were removed.
+    #[must_use]
+    pub fn dropped(&self) -> &[Problem] {
+        &self.dropped
+    }
+
+    /// The contestant that was chosen, with its preset if one was named.
+    #[must_use]
+    pub fn contestant(&self) -> Option<&str> {
+        self.sources.contestant.as_deref()
+    }
+
+    /// The names of the contestants that its file and its overrides define.
+    #[must_use]
+    pub fn own_contestants(&self) -> &[String] {
+        &self.own
     }
 
     /// A problem of a key of the file, with its place: what something that uses the scenario cannot do.
@@ -270,7 +313,8 @@ impl Scenario {
     /// # Errors
     /// When there is no such algorithm, preset or parameter, or it does not fit the scenario.
     pub fn with_algorithm(&self, algorithm: &str, parameters: &[String]) -> Result<Self, Problems> {
-        let sources = Sources { file: algorithm.to_owned(), overrides: parameters.to_vec() };
+        let sources =
+            Sources { file: algorithm.to_owned(), overrides: parameters.to_vec(), ..Sources::default() };
         let (name, preset) = match algorithm.split_once(':') {
             Some((name, preset)) => (name, Some(preset)),
             None => (algorithm, None),
@@ -298,7 +342,8 @@ impl Scenario {
         places.insert("cc".to_owned(), place);
         let mut reading = Reading::resume(self.sources.clone(), self.folder.clone(), places);
         reading.files.clone_from(&self.files);
-        Self::checked(Some(root), &self.name, reading)
+        let (dropped, own) = (self.dropped.clone(), self.own.clone());
+        Ok(Self { dropped, own, ..Self::checked(Some(root), &self.name, reading)? })
     }
 
     /// Returns the scenario with another seed.
@@ -306,6 +351,18 @@ impl Scenario {
     pub fn with_seed(&self, seed: u64) -> Self {
         Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }
     }
+}
+
+/// Reads the sections of a scenario.
+fn read(table: &Table, sources: Sources, folder: PathBuf) -> (Option<Root>, Reading) {
+    let mut reading = Reading::new(sources, folder, catalogue::owner);
+    let mut reader = TableReader::new(table, Place::default(), "", &mut reading);
+    let mut root = Root::fields(&mut reader);
+    reader.finish();
+    if let Some(root) = &mut root {
+        root.imply(&reading);
+    }
+    (root, reading)
 }
 
 /// Removes preset and parameters of an algorithm that an override replaces by another one.

@@ -158,7 +158,7 @@ const NAMED: &[Named] = &[
 impl Named {
     /// Its kind and keys; all places are `place`.
     fn table(&self, place: Place) -> Table {
-        let sources = Sources { file: self.name.to_owned(), overrides: Vec::new() };
+        let sources = Sources { file: self.name.to_owned(), ..Sources::default() };
         let mut table = parse(self.keys, &sources).unwrap_or_default();
         for (_, key, node) in &mut table.0 {
             (*key, node.place) = (place, place);

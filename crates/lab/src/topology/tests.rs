@@ -10,14 +10,14 @@ use crate::grammar::tree::{Sources, parse_value};
 
 /// The fabric of a topology written as an inline table.
 fn fabric(text: &str) -> Fabric {
-    let sources = Sources { file: "test".to_owned(), overrides: Vec::new() };
+    let sources = Sources { file: "test".to_owned(), ..Sources::default() };
     let mut reading = Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
     let topology = Topology::read(&parse_value(text, 0), "topology", &mut reading);
     topology.unwrap_or_else(|| panic!("{}", reading.into_problems())).build().unwrap()
 }
 
 fn problems(text: &str) -> Vec<(String, String)> {
-    let sources = Sources { file: "test".to_owned(), overrides: Vec::new() };
+    let sources = Sources { file: "test".to_owned(), ..Sources::default() };
     let mut reading = Reading::new(sources, std::path::PathBuf::new(), |_, _| None);
     Topology::read(&parse_value(text, 0), "topology", &mut reading)
         .unwrap()

@@ -4,6 +4,7 @@ pub mod channel;
 mod flow;
 mod flow_sample;
 mod internals;
+mod limits;
 mod load;
 mod operation;
 mod outcome;
@@ -27,6 +28,7 @@ use view::View;
 pub use flow::FlowRecord;
 pub use flow_sample::FlowSample;
 pub use internals::InternalSample;
+pub use limits::{Division, Limit, LimitRecord};
 pub use load::LoadSample;
 pub use operation::OperationRecord;
 pub use outcome::{End, Outcome, Stall};
@@ -53,4 +55,6 @@ records! {
     operations: OperationRecord,
     /// Sums of acknowledged payload, sorted by (time, node, group).
     loads: LoadSample,
+    /// Divided times of flows finished, sorted by (end, flow).
+    limits: LimitRecord,
 }

@@ -3,6 +3,7 @@
 use incast_units::Time;
 
 use super::flow::FlowRecord;
+use super::limits::LimitRecord;
 use super::operation::OperationRecord;
 use super::totals::PortTotals;
 use crate::describe::network::{NodeId, PortId};
@@ -67,6 +68,8 @@ pub struct Outcome {
     pub ports: Vec<PortTotals>,
     /// Flows that had not finished, with their state at the end, sorted by flow.
     pub unfinished: Vec<FlowRecord>,
+    /// Their divided times up to the end, sorted by flow.
+    pub limits: Vec<LimitRecord>,
     /// A cycle of ports that wait for each other because of pauses (PFC deadlock) at the end: each is paused by
     /// the next one's node, the last by the first's. Empty when there is none.
     pub deadlock: Vec<(NodeId, PortId)>,

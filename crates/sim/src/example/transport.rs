@@ -8,12 +8,13 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::PortId;
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet};
-use incast_net::record::{FlowRecord, OwnPacket};
+use incast_net::record::{Division, FlowRecord, Limit, OwnPacket};
 use incast_units::{Bytes, Time};
 
 use crate::facts::flows::{FlowFacts, Way};
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
+use crate::host::transport::account::Account;
 use crate::host::transport::context::{Context, Transport};
 use crate::node::FlowView;
 use crate::rank;
@@ -48,6 +49,8 @@ struct Outgoing {
     packets: u64,
     /// Whether it waits in the list of its card, or a packet of it is leaving.
     is_ready: bool,
+    /// Its time, by what kept its next packet back.
+    account: Account,
 }
 
 /// A flow to this host.
@@ -63,11 +66,27 @@ struct Incoming {
 
 impl Outgoing {
     /// Makes the flow ready if it may send and is not ready already.
-    fn wake(&mut self, source: Source, nics: &mut [Nic]) {
+    fn wake(&mut self, now: u64, source: Source, nics: &mut [Nic]) {
+        self.turn(now, source, nics);
         if !self.is_ready && self.sent < self.limit {
             self.is_ready = true;
             nics[usize::from(self.card)].push(0, source);
         }
+    }
+
+    /// Names what keeps its next packet back from now on.
+    fn turn(&mut self, now: u64, source: Source, nics: &[Nic]) {
+        let limit = match (self.sent < self.limit, self.sent < self.packets) {
+            (true, _) => Limit::Card,
+            (false, true) => Limit::Credit,
+            (false, false) => Limit::Answer,
+        };
+        self.account.turn(now, limit, || nics[usize::from(self.card)].paused_for(0, source, now));
+    }
+
+    /// Returns the division of its time.
+    fn division(&self, now: u64, source: Source, nics: &[Nic]) -> Division {
+        self.account.division(now, || nics[usize::from(self.card)].paused_for(0, source, now))
     }
 }
 
@@ -95,8 +114,9 @@ impl Transport for Credits {
         let card = cx.nic_for(step.flow, Way::Forth, cx.facts.hashes(step.flow).0);
         let packets = cx.facts.packets(step.flow);
         let limit = FIRST_WINDOW.min(packets);
-        let mut flow = Outgoing { step, card, start: now, sent: 0, limit, packets, is_ready: false };
-        flow.wake(index, cx.nics);
+        let account = Account::new(now);
+        let mut flow = Outgoing { step, card, start: now, sent: 0, limit, packets, is_ready: false, account };
+        flow.wake(now, index, cx.nics);
         let index = index as usize;
         self.outgoing.resize_with(self.outgoing.len().max(index + 1), || None);
         self.outgoing[index] = Some(flow);
@@ -106,6 +126,9 @@ impl Transport for Credits {
         let flow = self.outgoing[source as usize].as_mut()?;
         let described = &cx.facts.flows[flow.step.flow as usize];
         let sizes = cx.facts.sizes(described.algorithm);
+        let nic = &cx.nics[usize::from(flow.card)];
+        flow.account.settle(now, || nic.paused_for(0, source, now));
+        flow.account.packet(false);
         let (number, sequence) = (flow.sent as u32, flow.sent * sizes.payload);
         flow.sent += 1;
         let payload = sizes.payload.min(described.size.get() - sequence);
@@ -120,16 +143,18 @@ impl Transport for Credits {
         })
     }
 
-    fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
-        if let Some(flow) = &self.outgoing[source as usize] {
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
+        if let Some(flow) = &mut self.outgoing[source as usize] {
+            flow.account.sent(done);
+            flow.turn(done, source, cx.nics);
             cx.nics[usize::from(flow.card)].request_departure(cx.effects);
         }
     }
 
-    fn departed<E: Effects>(&mut self, _now: u64, source: Source, cx: &mut Context<'_, E>) {
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         if let Some(flow) = &mut self.outgoing[source as usize] {
             flow.is_ready = false;
-            flow.wake(source, cx.nics);
+            flow.wake(now, source, cx.nics);
         }
     }
 
@@ -140,7 +165,7 @@ impl Transport for Credits {
                 let source = packet.ack(now).slot;
                 if let Some(flow) = &mut self.outgoing[source as usize] {
                     flow.limit += 1;
-                    flow.wake(source, cx.nics);
+                    flow.wake(now, source, cx.nics);
                 }
             }
             Kind::Ack => {
@@ -148,8 +173,9 @@ impl Transport for Credits {
                 if let Some(flow) = self.outgoing[ack.slot as usize].take() {
                     let (finish, delivered) = (Time::from_ps(now), Time::from_ps(ack.received));
                     let size = cx.facts.flows[flow.step.flow as usize].size.get();
-                    let record = View { flow: &flow, facts: cx.facts }.record_of(size);
-                    cx.finished(now, FlowRecord { finish, delivered, ..record });
+                    let view = View { flow: &flow, source: ack.slot, nics: cx.nics, facts: cx.facts };
+                    let (record, division) = (view.record_of(size), view.division(now));
+                    cx.finished(now, FlowRecord { finish, delivered, ..record }, division);
                 }
             }
             // Such packets need a loss, a congestion control or a pause; the network card reads pauses.
@@ -175,9 +201,10 @@ impl Transport for Credits {
         }
     }
 
-    fn each_flow(&self, _: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
-        for flow in self.outgoing.iter().flatten() {
-            see(&View { flow, facts });
+    fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
+        for (flow, source) in self.outgoing.iter().zip(0..) {
+            let Some(flow) = flow else { continue };
+            see(&View { flow, source, nics, facts });
         }
     }
 }
@@ -231,6 +258,8 @@ impl Incoming {
 /// The view of one flow.
 struct View<'a> {
     flow: &'a Outgoing,
+    source: Source,
+    nics: &'a [Nic],
     facts: &'a FlowFacts<'a>,
 }
 
@@ -250,6 +279,10 @@ impl FlowView for View<'_> {
 
     fn record(&self) -> FlowRecord {
         self.record_of(0)
+    }
+
+    fn division(&self, now: u64) -> Division {
+        self.flow.division(now, self.source, self.nics)
     }
 
     fn waits_for(&self) -> String {

@@ -442,7 +442,7 @@ fn connections(flows: &[Flow], kind: Kind) -> Result<Vec<u32>, String> {
 }
 
 /// Sizes of packets whose headers grow by this much.
-fn sizes_with(transport: &Transport, overhead: Overhead) -> Sizes {
+pub(crate) fn sizes_with(transport: &Transport, overhead: Overhead) -> Sizes {
     let header = transport.header.get();
     let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
     let ack = ack.get() + u64::from(overhead.ack);

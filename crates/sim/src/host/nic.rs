@@ -31,6 +31,40 @@ const NONE: Source = Source::MAX;
 /// With backpressure flow control: a queue that no packet is in, paused while any source is.
 const ANY_SOURCE: u8 = MAX_QUEUES as u8 - 1;
 
+/// The time for which each queue, or with backpressure flow control each number of the map, was paused.
+#[derive(Debug, Default)]
+struct PauseTimes(Vec<Paused>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Paused {
+    /// In pauses that are over. (ps)
+    total: u64,
+    /// Beginning of the one that is not. (ps)
+    since: Option<u64>,
+}
+
+impl PauseTimes {
+    /// The one with this number is paused or resumed; a pause of what is paused changes nothing.
+    fn note(&mut self, now: u64, number: u16, pause: bool) {
+        let number = usize::from(number);
+        if self.0.len() <= number {
+            self.0.resize(number + 1, Paused::default());
+        }
+        let paused = &mut self.0[number];
+        if pause {
+            paused.since.get_or_insert(now);
+        } else if let Some(since) = paused.since.take() {
+            paused.total += now - since;
+        }
+    }
+
+    /// Returns for how long the one with this number was paused up to `now`. (ps)
+    fn until(&self, now: u64, number: u16) -> u64 {
+        let paused = self.0.get(usize::from(number)).copied().unwrap_or_default();
+        paused.total + paused.since.map_or(0, |since| now.saturating_sub(since))
+    }
+}
+
 /// One port of a host.
 #[derive(Debug)]
 pub(crate) struct Nic {
@@ -49,6 +83,8 @@ pub(crate) struct Nic {
     leaving: Source,
     /// With backpressure flow control: the paused sources, by the number that a map has for them.
     paused_sources: Option<Box<PauseMap>>,
+    /// The paused times of queues or sources; nothing before the first pause.
+    pause_times: Option<Box<PauseTimes>>,
     /// PFC frames of a host that takes packets slowly, which wait for the wire; nothing before the first.
     frames: Option<Box<PauseFrames>>,
 }
@@ -65,6 +101,7 @@ impl Nic {
             turn: 0,
             leaving: NONE,
             paused_sources: backpressure.then(Box::default),
+            pause_times: None,
             frames: None,
         }
     }
@@ -217,6 +254,7 @@ impl Nic {
     ) {
         let Some(paused) = &mut self.paused_sources else {
             let pause = frame.kind == Kind::Pause;
+            self.pause_times.get_or_insert_default().note(now, u16::from(frame.queue), pause);
             return self.wire.set_paused(now, self.index, frame.queue, pause, effects);
         };
         let mut after = **paused;
@@ -232,6 +270,7 @@ impl Nic {
         let Some(paused) = &mut self.paused_sources else { return };
         let before = std::mem::replace(&mut **paused, after);
         for number in after.changes(&before) {
+            self.pause_times.get_or_insert_default().note(now, number, after.contains(number));
             self.wire.record_pause(now, self.index, number, after.contains(number), effects);
         }
         self.wire.change_paused(now, ANY_SOURCE, !after.is_empty());
@@ -242,6 +281,9 @@ impl Nic {
         if self.paused_sources.is_some() {
             self.pause_sources(now, PauseMap::default(), effects);
         } else {
+            for queue in self.wire.paused.iter() {
+                self.pause_times.get_or_insert_default().note(now, u16::from(queue), false);
+            }
             self.wire.forget_pauses(now, self.index, effects);
         }
     }
@@ -250,6 +292,14 @@ impl Nic {
     pub(crate) fn is_paused(&self, queue: u8, source: Source) -> bool {
         let paused = self.paused_sources.as_ref();
         paused.map_or(self.wire.is_paused(queue), |paused| paused.contains(PauseMap::number(source)))
+    }
+
+    /// Returns for how long a source whose packets go into `queue` has been paused up to `now`, in all. (ps)
+    #[inline]
+    pub(crate) fn paused_for(&self, queue: u8, source: Source, now: u64) -> u64 {
+        let Some(times) = &self.pause_times else { return 0 };
+        let by_source = self.paused_sources.is_some();
+        times.until(now, if by_source { PauseMap::number(source) } else { u16::from(queue) })
     }
 
     /// Schedules an event for when the busy port becomes idle.

@@ -11,19 +11,22 @@ mod slot;
 mod stall;
 mod watch;
 
-use incast_cc::Path;
+use incast_cc::{Overhead, Path};
 use incast_engine::model::{Limits, Model};
 use incast_engine::{reference, windows};
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
-use incast_net::describe::network::NodeId;
+use incast_net::describe::network::{Network, NodeId};
+use incast_net::describe::transport::Transport;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink, Watched};
+use incast_net::routing::route::Routes;
 use incast_units::Time;
 
 use crate::facts::Facts;
 use crate::facts::check::HORIZON;
 use crate::facts::ending::Ending;
+use crate::facts::flows::sizes_with;
 use watch::Watch;
 
 pub use bound::job_bounds;
@@ -62,6 +65,16 @@ pub fn path_infos(simulation: &Simulation) -> Result<Vec<Path>, Invalid> {
     let facts = Facts::new(simulation)?;
     let flows = (0_u32..).zip(&simulation.flows);
     Ok(flows.map(|(number, flow)| facts.flows().path_info(number, flow.start)).collect())
+}
+
+/// Returns the largest base RTT of a network for packets to which no algorithm adds anything.
+///
+/// # Errors
+/// When the network contradicts itself: what to say.
+pub fn network_round_trip(network: &Network, transport: &Transport) -> Result<Time, String> {
+    let sizes = sizes_with(transport, Overhead::default());
+    let routes = Routes::to_cards(network, false)?;
+    Ok(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack))
 }
 
 /// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the

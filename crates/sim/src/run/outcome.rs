@@ -6,7 +6,9 @@ use incast_net::describe::flow::Flow;
 use incast_net::packet::Kind;
 use incast_net::record::channel::{Digest, Record};
 use incast_net::record::tally::Tally;
-use incast_net::record::{End, FlowRecord, Flusher, OperationRecord, Outcome, PortTotals, Watched};
+use incast_net::record::{
+    End, FlowRecord, Flusher, LimitRecord, OperationRecord, Outcome, PortTotals, Sink, Watched,
+};
 use incast_units::Time;
 
 use super::slot::Slot;
@@ -28,9 +30,10 @@ pub(super) fn outcome(
     slots.sort_unstable_by_key(|s| s.id);
     let mut ports = Vec::new();
     let mut unfinished: Vec<FlowRecord> = Vec::new();
+    let mut limits: Vec<LimitRecord> = Vec::new();
     let mut unfinished_operations = Vec::new();
     let bounds = bound::bounds(simulation, facts);
-    let mut violations = sink.watch.violations(&bounds);
+    let mut violations = Vec::new();
     let mut queued = 0;
     let largest = facts.fabric().largest_packet.get();
     for slot in &slots {
@@ -42,11 +45,19 @@ pub(super) fn outcome(
                 .extend(problem.map(|p| format!("port {port} of {name} {p}, more than its link carries")));
         }
         queued += node.held_data();
-        node.each_flow(facts.flows(), &mut |flow| unfinished.push(flow.record()));
+        node.each_flow(facts.flows(), &mut |flow| {
+            let (record, division) = (flow.record(), flow.division(now));
+            let FlowRecord { flow, start, .. } = record;
+            limits.push(LimitRecord { flow, start, end: Time::from_ps(now), division });
+            unfinished.push(record);
+        });
         unfinished_operations.extend(node.unfinished_operations());
         violations.extend(node.violations().into_iter().map(|v| format!("{name} {v}")));
     }
     unfinished.sort_unstable_by_key(|f| f.flow);
+    limits.sort_unstable_by_key(|f| f.flow);
+    sink.watch.limits(&limits);
+    violations.splice(0..0, sink.watch.violations(&bounds));
     unfinished_operations.sort_unstable_by_key(|o: &OperationRecord| o.operation);
     let on_links = packets.iter().filter(|packet| packet.kind == Kind::Data).count() as u64;
     let in_flight = on_links + queued;
@@ -104,6 +115,7 @@ pub(super) fn outcome(
         in_flight,
         ports,
         unfinished,
+        limits,
         deadlock,
         operations_ended: counts.ended,
         unfinished_operations,

@@ -1,10 +1,10 @@
-//! Notices flows and jobs that were faster than is possible.
+//! Notices flows and jobs that were faster than is possible, and flows whose limits do not add up to their time.
 
 use std::ops::ControlFlow;
 
 use incast_net::describe::Simulation;
 use incast_net::describe::work::{Operation, What};
-use incast_net::record::{FlowRecord, OperationRecord, Progress, Sink};
+use incast_net::record::{FlowRecord, LimitRecord, OperationRecord, Progress, Sink};
 use incast_units::{Bytes, Time};
 
 use crate::facts::Facts;
@@ -55,14 +55,17 @@ impl<'a> Watch<'a> {
     }
 
     fn check(&mut self, name: impl FnOnce() -> String, took: Time, bound: Time) {
-        if self.changes || took >= bound {
-            return;
+        if !self.changes && took < bound {
+            self.note(|| format!("{} took {took}, less than is possible: {bound}", name()));
         }
+    }
+
+    fn note(&mut self, violation: impl FnOnce() -> String) {
         if self.shown.len() == SHOWN {
             self.more += 1;
-            return;
+        } else {
+            self.shown.push(violation());
         }
-        self.shown.push(format!("{} took {took}, less than is possible: {bound}", name()));
     }
 
     /// Returns the violations at the end of the run, given the bounds of jobs.
@@ -74,7 +77,7 @@ impl<'a> Watch<'a> {
             }
         }
         if self.more > 0 {
-            self.shown.push(format!("{} more were faster than is possible", self.more));
+            self.shown.push(format!("{} more such violations", self.more));
         }
         self.shown
     }
@@ -85,6 +88,15 @@ impl Sink for Watch<'_> {
         // A flow that is stopped before it has sent anything ends at once.
         for record in records.iter().filter(|r| r.finish != Time::NEVER && r.bytes > Bytes::ZERO) {
             self.check(|| format!("flow {}", record.flow), record.finish - record.start, record.ideal);
+        }
+    }
+
+    fn limits(&mut self, records: &[LimitRecord]) {
+        for LimitRecord { flow, start, end, division } in records {
+            let (sum, took) = (division.total(), *end - *start);
+            if sum != took {
+                self.note(|| format!("flow {flow}: its limits add up to {sum}, and it took {took}"));
+            }
         }
     }
 
@@ -107,6 +119,8 @@ impl Sink for Watch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use incast_net::record::{Division, Limit};
+
     use super::*;
 
     fn us(us: u64) -> Time {
@@ -155,8 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn limits_that_do_not_add_up_are_a_violation() {
+        let mut watch = Watch::of(&[], true);
+        let mut division = Division::ZERO;
+        division.add(Limit::Window, us(3));
+        let record = LimitRecord { flow: 7, start: us(1), end: us(4), division };
+        watch.limits(&[record, LimitRecord { end: us(5), ..record }]);
+        assert_eq!(watch.violations(&[]), ["flow 7: its limits add up to 3us, and it took 4us"]);
+    }
+
+    #[test]
     fn ten_violations_are_written_out() {
         let all = violations(us(6), None, 25, false);
-        assert_eq!((all.len(), all[10].as_str()), (11, "15 more were faster than is possible"));
+        assert_eq!((all.len(), all[10].as_str()), (11, "15 more such violations"));
     }
 }

@@ -16,6 +16,9 @@ from incast.results.stats import SIZE_CLASSES
 Kind = Literal["ratio", "time", "bytes", "rate", "share", "count"]
 """Kinds of numbers. Two values of any kind but a count are compared by their ratio, if both are above 0."""
 
+UNITS: Mapping[Kind, str] = {"time": "us", "bytes": "KB", "rate": "Gbps"}
+"""The unit of measures of a kind once they are divided by their ``scale``."""
+
 Better = Literal["lower", "higher", "neither"]
 """The direction in which a number improves."""
 
@@ -52,6 +55,11 @@ class Measure:
         """
         known = [numbers[name] for name in self.metrics if name in numbers]
         return sum(known) if known else None
+
+    @property
+    def slowdown_of(self) -> str | None:
+        """The class of sizes of whose flows it is a slowdown; None for other numbers."""
+        return self.name.rpartition(".")[2] if self.metrics[0].startswith("slowdown_") else None
 
 
 def _slowdown(statistic: str, of: str) -> Measure:
@@ -144,7 +152,8 @@ NAMED: Mapping[str, Measure] = {
 }
 """All measures, by their names."""
 
-_BY_METRIC = {measure.metrics[0]: measure for measure in NAMED.values() if len(measure.metrics) == 1}
+DECLARED = {measure.metrics[0]: measure for measure in NAMED.values() if len(measure.metrics) == 1}
+"""Measures that are one column, by its name."""
 
 
 def find(text: str) -> Measure:
@@ -156,7 +165,7 @@ def find(text: str) -> Measure:
     Raises:
         KeyError: When there is none; with the nearest name.
     """
-    known = {**_BY_METRIC, **NAMED}
+    known = {**DECLARED, **NAMED}
     if text in known:
         return known[text]
     near = difflib.get_close_matches(text, known, 1)

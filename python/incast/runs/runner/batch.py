@@ -44,9 +44,12 @@ class Batch:
         causes: The exceptions behind ``errors``, of runs that were made within this process.
     """
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[Job], state: State | None = None) -> None:
+        """Takes the runs, and the progress of batches before this one, to which its own is added."""
         self.jobs = tuple(jobs)
-        self.state = State(len(self.jobs))
+        self.state = State(0) if state is None else state
+        self.state.runs += len(self.jobs)
+        self._failed_before = list(self.state.failures)
         self.infos: dict[int, dict[str, Any]] = {}
         self.errors: dict[int, str] = {}
         self.results: dict[int, Result] = {}
@@ -58,6 +61,7 @@ class Batch:
         executor: Executor | None = None,
         *,
         fresh: bool = False,
+        limit_s: float | None = None,
         watch: Callable[[State], None] | None = None,
         progressed: Callable[[Batch], None] | None = None,
     ) -> None:
@@ -66,6 +70,7 @@ class Batch:
         Args:
             executor: Where they are made; None takes processes of this machine, one for each core.
             fresh: Make all runs again.
+            limit_s: Wall time after which a run is ended and has failed, in seconds; None: no limit.
             watch: Called when something has changed, from any thread.
             progressed: Called from this thread, once before the first run is made and after each one.
 
@@ -73,7 +78,8 @@ class Batch:
             ResultError: When the executor cannot make runs at all.
             KeyboardInterrupt: After Ctrl-C; finished runs are kept.
         """
-        tasks = [task for task in map(self._task, range(len(self.jobs)), [fresh] * len(self.jobs)) if task]
+        all_tasks = (self._task(index, fresh, limit_s) for index in range(len(self.jobs)))
+        tasks = [task for task in all_tasks if task]
         if progressed:
             progressed(self)
         if not tasks:
@@ -108,7 +114,7 @@ class Batch:
         folder = self.jobs[index].folder
         return self.results[index] if folder is None else Result.open(folder)
 
-    def _task(self, index: int, fresh: bool) -> Task | None:
+    def _task(self, index: int, fresh: bool, limit_s: float | None) -> Task | None:
         """The task of a job; None if its result exists."""
         job = self.jobs[index]
         if job.folder is not None and not fresh:
@@ -118,9 +124,8 @@ class Batch:
                 self.state.reused += 1
                 return None
         folder = "" if job.folder is None else os.fspath(job.folder)
-        return Task(
-            index, job.scenario.to_toml(), str(Path(job.scenario.file).with_suffix(".toml")), folder, fresh
-        )
+        file = str(Path(job.scenario.file).with_suffix(".toml"))
+        return Task(index, job.scenario.to_toml(), file, folder, fresh, limit_s)
 
     def _take(self, done: Done) -> None:
         job = self.jobs[done.index]
@@ -148,4 +153,4 @@ class Batch:
             if not is_sound(info):
                 outcome = info["outcome"]
                 found[n] = "; ".join([outcome["why"], *outcome["violations"]])
-        return [Failure(self.jobs[n].label, found[n]) for n in sorted(found)]
+        return self._failed_before + [Failure(self.jobs[n].label, found[n]) for n in sorted(found)]

@@ -24,6 +24,7 @@ class Task:
         folder: Where its result is to be; empty to keep the result in memory, which only executors
             within this process can do.
         fresh: Run it even if the result exists.
+        limit_s: Wall time after which it is ended and has failed, in seconds; None: it has no limit.
     """
 
     index: int
@@ -31,6 +32,12 @@ class Task:
     file: str
     folder: str
     fresh: bool = False
+    limit_s: float | None = None
+
+
+def overdue(limit_s: float) -> str:
+    """The error of a run that reached its limit."""
+    return f"took longer than {limit_s:g} s; --limit sets another"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import os
 import shutil
 import tarfile
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from incast._build import __version__
 from incast.algorithm import PLUGINS, load_plugin
 from incast.errors import PluginError, ResultError, ScenarioError
 from incast.runs import store
-from incast.runs.runner.executor import Done, Task, Watch, execute
+from incast.runs.runner.executor import Done, Task, Watch, execute, overdue
 
 _TOKENS = (
     "\n    help: a cluster that asks for tokens does not answer without one: set RAY_AUTH_MODE=token, and "
@@ -76,14 +77,24 @@ class Ray:
         plugins = _plugins()
         waiting = list(reversed(tasks))
         pending: dict[Any, Task] = {}
+        begun: dict[Any, float] = {}
         try:
             while waiting or pending:
                 while waiting and len(pending) < self._jobs:
                     task = waiting.pop()
                     # Its files are packed there, and have no folder until they are here.
-                    pending[remote.remote(replace(task, folder=""), __version__, plugins)] = task
+                    reference = remote.remote(replace(task, folder=""), __version__, plugins)
+                    pending[reference] = task
+                    begun[reference] = time.monotonic()
                     watch(task.index, 0.0)
-                ready, _ = ray.wait(list(pending), num_returns=1)
+                ready, _ = ray.wait(list(pending), num_returns=1, timeout=_next_limit(pending, begun))
+                for reference, task in _late(pending, begun):
+                    if reference not in ready:
+                        ray.cancel(reference, force=True)
+                        del pending[reference]
+                        yield Done(task.index, overdue(task.limit_s or 0.0))
+                if not ready:
+                    continue
                 task = pending.pop(ready[0])
                 try:
                     error, packed = ray.get(ready[0])
@@ -93,6 +104,19 @@ class Ray:
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)
+
+
+def _next_limit(pending: Mapping[Any, Task], begun: Mapping[Any, float]) -> float | None:
+    """Returns the seconds until the first run reaches its limit; None if none has one."""
+    ends = [begun[it] + task.limit_s for it, task in pending.items() if task.limit_s is not None]
+    return max(min(ends) - time.monotonic(), 0.0) if ends else None
+
+
+def _late(pending: Mapping[Any, Task], begun: Mapping[Any, float]) -> list[tuple[Any, Task]]:
+    """Returns the runs that have reached their limit."""
+    now = time.monotonic()
+    limited = ((it, task) for it, task in pending.items() if task.limit_s is not None)
+    return [(it, task) for it, task in limited if now >= begun[it] + (task.limit_s or 0.0)]
 
 
 def _plugins() -> list[tuple[str, bytes]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from incast.progress import Progress, share
-from incast.runs.runner.executor import Done, Task, Watch, execute
+from incast.runs.runner.executor import Done, Task, Watch, execute, overdue
 from incast.scenario import Scenario
 
 
@@ -16,7 +17,8 @@ class Threads:
 
     The simulator releases Python's global interpreter lock, so that runs are concurrent; algorithms written
     in Python hold it. Unlike :class:`incast.runner.Local` it knows algorithms that are registered in this
-    process only, and it can keep results in memory.
+    process only, and it can keep results in memory. The limit of a run ends it when it next reports its
+    progress, so an algorithm that never returns is not ended.
 
     Args:
         jobs: Number of concurrent runs.
@@ -53,10 +55,18 @@ class _StoppedError(Exception):
     """Stops a run from its progress callback."""
 
 
+class _OverdueError(Exception):
+    """Stops a run that has reached its limit."""
+
+
 def _make(task: Task, watch: Watch, stop: threading.Event) -> Done:
+    began = time.monotonic()
+
     def progress(now: Progress) -> None:
         if stop.is_set():
             raise _StoppedError
+        if task.limit_s is not None and time.monotonic() - began > task.limit_s:
+            raise _OverdueError
         watch(task.index, share(now))
 
     if stop.is_set():
@@ -67,6 +77,8 @@ def _make(task: Task, watch: Watch, stop: threading.Event) -> Done:
         result = Scenario.from_toml(task.scenario, task.file).run_quietly(progress=progress)
     except _StoppedError:
         return Done(task.index, "it was stopped")
+    except _OverdueError:
+        return Done(task.index, overdue(task.limit_s or 0.0))
     except Exception as error:
         return Done(task.index, str(error) or type(error).__name__, cause=error)
     return Done(task.index, result=result)

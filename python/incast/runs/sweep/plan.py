@@ -6,15 +6,28 @@ import hashlib
 import itertools
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
-from incast.errors import Problem, ScenarioError, scenario_error
+from incast.algorithm import parameters_of
+from incast.errors import Problem, ScenarioError, renamed, scenario_error
+from incast.results.grid import NONE, Axis, last_word
 from incast.runs import store
-from incast.scenario import Scenario, template
-from incast.scenario.choice import ALL, Refusal, everything, named, permitted, refuse_overrides
+from incast.runs.sweep import ranges as ranges_
+from incast.scenario import Scenario, contestants, template
+from incast.scenario.choice import (
+    ALL,
+    Refusal,
+    applied,
+    everything,
+    named,
+    permitted,
+    refuse_overrides,
+    split,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,18 +37,11 @@ else:
 ALGORITHM = "cc"
 """The key for the algorithm with its preset: ``cc=oscar,swift:oscar``."""
 
+CONTESTANT = "contestant"
+"""The key for a contestant: ``contestant=nscc,dcqcn``."""
 
-@dataclass(frozen=True)
-class Axis:
-    """A key of the scenario and the values that it takes.
-
-    Attributes:
-        key: The key, like ``traffic.0.load``; or ``cc`` for the algorithm.
-        values: Its values as text, at least one, each once.
-    """
-
-    key: str
-    values: tuple[str, ...]
+CHOICES = (ALGORITHM, CONTESTANT)
+"""The keys that choose an algorithm."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,8 @@ class Plan:
         runs: All runs: the first axis outermost, the seeds innermost.
         left_out: The reason for which a combination with an algorithm of ``cc=all`` is left out, by its
             label.
+        from_all: The algorithms that were not named but come from ``cc=all``.
+        notes: Parameters that are set for some of the algorithms only, a sentence for each.
     """
 
     file: Path
@@ -75,6 +83,8 @@ class Plan:
     seeds: int
     runs: tuple[Run, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    from_all: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -85,6 +95,9 @@ class Plan:
 
 def axis(text: str) -> Axis:
     """Reads ``KEY=VALUE,VALUE,…``. A comma inside brackets or quotes does not separate values.
+
+    A value like ``0.3:0.9:0.1`` or ``10KB:1MB:x10`` is a range: from the first to the second, in
+    steps of the third or by this factor.
 
     Raises:
         ScenarioError: When something is missing or given twice.
@@ -99,8 +112,13 @@ def axis(text: str) -> Axis:
             f"--vary {text}: seeds cannot be varied; give their number instead\n    help: --seeds 5"
         )
     values = tuple(value.strip() for value in _split(rest))
+    if key not in CHOICES:
+        ranges = [ranges_.expanded(value, f"--vary {text}") or [value] for value in values]
+        values = tuple(value for of_range in ranges for value in of_range)
     if key == ALGORITHM:
         values = tuple(map(named, values))
+    if key == CONTESTANT:
+        values = tuple(map(contestants.named, values))
     if not all(values):
         raise ScenarioError(f"--vary {text}: a value is missing\n{help_}")
     twice = [value for n, value in enumerate(values) if value in values[:n]]
@@ -142,7 +160,7 @@ def plan(
         file: The scenario file.
         vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one traffic
             block has the key, its name will do: ``load=0.5,0.8``. ``cc=all`` means every algorithm that the
-            scenario permits, in each combination.
+            scenario permits, in each combination, and ``contestant=all`` likewise every contestant.
         seeds: How many seeds each combination runs with.
         seed: The first seed; none takes the scenario's.
         overrides: Keys to set in every run.
@@ -152,10 +170,21 @@ def plan(
         ScenarioError: With the problems of all combinations.
     """
     axes = tuple(axis(text) for text in vary)
-    if any(a.key == ALGORITHM for a in axes):
-        refuse_overrides(overrides, "--vary cc")
-    if any(a.key != ALGORITHM and "." not in a.key for a in axes):
-        read = template if any(a.key == ALGORITHM for a in axes) else Scenario.load
+    axes, overrides = _with_choice(axes, overrides)
+    chosen = [a.key for a in axes if a.key in CHOICES]
+    if len(set(chosen)) > 1:
+        raise ScenarioError(
+            "--vary cc and --vary contestant both choose the algorithm\n"
+            "    help: a contestant with a preset is contestant=NAME:PRESET"
+        )
+    axes, defined = _gathered(axes)
+    overrides = [*overrides, *defined]
+    parameters: Sequence[str] = ()
+    if chosen:
+        refuse_overrides(overrides, f"--vary {chosen[0]}")
+        overrides, parameters = split(overrides)
+    if any(a.key not in CHOICES and "." not in a.key for a in axes):
+        read = template if chosen else Scenario.load
         effective = tomllib.loads(read(file, list(overrides)).to_toml())
         axes = tuple(replace(a, key=_in_full(a.key, effective)) for a in axes)
     keys = [a.key for a in axes]
@@ -163,7 +192,12 @@ def plan(
     if twice:
         help_ = "    help: give it all its values at once"
         raise ScenarioError(f"--vary {twice[0]}: this key is varied twice\n{help_}")
-    axes, optional = _expanded(axes)
+    axes, optional = _expanded(axes, file, overrides)
+    known: Parameters = {}
+    if parameters or any(a.key.startswith(f"{ALGORITHM}.") for a in axes):
+        known = _parameters(axes, file, overrides)
+    notes = applied(parameters, known)
+    fits = partial(_fits, parameters=known)
     runs: list[Run] = []
     problems: dict[Problem, None] = {}
     # By the values of the other keys: the problems of all that was left out, and whether anything runs.
@@ -171,12 +205,18 @@ def plan(
     possible: set[tuple[str, ...]] = set()
     left_out: dict[tuple[str, ...], str] = {}
     name = file.stem
-    for values in itertools.product(*(a.values for a in axes)):
+    combinations = (
+        _applicable(keys, values, fits) for values in itertools.product(*(a.values for a in axes))
+    )
+    for values in dict.fromkeys(combinations):
         of = dict(zip(keys, values, strict=True))
-        others = tuple(value for key, value in of.items() if key != ALGORITHM)
-        make = partial(_scenario, file, of, overrides, seed)
-        if of.get(ALGORITHM) in optional:
-            made = permitted(of[ALGORITHM], make)
+        others = tuple(value for key, value in of.items() if key not in CHOICES)
+        name_of = next((of[key] for key in CHOICES if key in of), None)
+        given = {key: value for key, value in of.items() if value != NONE}
+        own = [text for text in parameters if fits(name_of or "", _key_of(text))]
+        make = partial(_scenario, file, given, overrides, seed, own)
+        if name_of is not None and name_of in optional:
+            made = (permitted if ALGORITHM in of else contestants.fitting)(name_of, make)
             if isinstance(made, Refusal):
                 left_out[values] = made.why
                 refused.setdefault(others, {}).update(dict.fromkeys(made.problems))
@@ -208,21 +248,111 @@ def plan(
         if run.folder in by_folder:
             raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the same scenario")
         by_folder[run.folder] = run
-    return Plan(file, name, axes, seeds, tuple(runs), _merged(left_out, axes))
+    return Plan(
+        file, name, axes, seeds, tuple(runs), _merged(left_out, axes), frozenset(optional), tuple(notes)
+    )
 
 
 def _label(keys: Sequence[str], values: Sequence[str]) -> str:
-    return " ".join(f"{_short(k)}={v}" for k, v in zip(keys, values, strict=True))
+    return " ".join(f"{last_word(k)}={v}" for k, v in zip(keys, values, strict=True) if v != NONE)
 
 
-def _expanded(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], set[str]]:
-    """Returns the axes with all algorithms in the place of ``all``, and the set of these."""
+def _with_choice(axes: tuple[Axis, ...], overrides: Sequence[str]) -> tuple[tuple[Axis, ...], Sequence[str]]:
+    """Returns an override that chooses an algorithm as an axis, where parameters of it are varied."""
+    varied = any(a.key.startswith(f"{ALGORITHM}.") for a in axes)
+    if not varied or any(a.key in CHOICES for a in axes):
+        return axes, overrides
+    chosen = [text for text in overrides if _key_of(text) in CHOICES]
+    if not chosen or "{" in chosen[-1]:
+        return axes, overrides
+    rest = [text for text in overrides if text not in chosen]
+    return (axis(chosen[-1]), *axes), rest
+
+
+def _key_of(text: str) -> str:
+    """The key of an override."""
+    return text.partition("=")[0].replace(" ", "")
+
+
+Parameters: TypeAlias = Mapping[str, frozenset[str] | None]
+"""The parameters of each algorithm or contestant of an axis; None where any is taken."""
+
+
+def _parameters(axes: Sequence[Axis], file: Path, overrides: Sequence[str]) -> Parameters:
+    """Returns the parameters of all that an axis chooses."""
+    found: dict[str, frozenset[str] | None] = {}
+    for a in axes:
+        for value in a.values if a.key in CHOICES else ():
+            if a.key == ALGORITHM:
+                name = _named_in(value) if value.startswith("{") else value
+                found[value] = parameters_of((name or "").partition(":")[0])
+                continue
+            try:
+                made = Scenario.load(file, [*overrides, f"{CONTESTANT}={value}"])
+                found[value] = contestants.parameters_of_scenario(made)
+            except ScenarioError:
+                # It is reported when the runs are planned.
+                found[value] = None
+    return found
+
+
+def _named_in(section: str) -> str | None:
+    """Returns the algorithm in a section on one line."""
+    try:
+        name = tomllib.loads(f"cc = {section}")["cc"].get("algorithm")
+    except tomllib.TOMLDecodeError:
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _fits(name: str, key: str, *, parameters: Parameters) -> bool:
+    """Whether a key applies with an algorithm or a contestant: it is no parameter, or one that it has.
+
+    A parameter that none has applies to all, which is the error.
+    """
+    prefix, _, parameter = key.partition(".")
+    if prefix != ALGORITHM or parameter in ("", "algorithm", "preset") or name not in parameters:
+        return True
+    if not any(known is None or parameter in known for known in parameters.values()):
+        return True
+    known = parameters[name]
+    return known is None or parameter in known
+
+
+def _applicable(
+    keys: Sequence[str], values: tuple[str, ...], fits: Callable[[str, str], bool]
+) -> tuple[str, ...]:
+    """Returns the values of a combination, with none for parameters that its algorithm has not."""
+    of = dict(zip(keys, values, strict=True))
+    name = next((of[key] for key in CHOICES if key in of), "")
+    return tuple(value if fits(name, key) else NONE for key, value in of.items())
+
+
+def _gathered(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], list[str]]:
+    """Returns the axes with names in the place of files of contestants, and overrides that define these."""
+    gathered, texts = [], []
+    for a in axes:
+        values = a.values
+        if a.key == CONTESTANT:
+            names, defined = contestants.gathered([it for it in values if not it.startswith("{")])
+            values = (*names, *(it for it in values if it.startswith("{")))
+            texts += contestants.texts(defined)
+        gathered.append(replace(a, values=tuple(dict.fromkeys(values))))
+    return tuple(gathered), texts
+
+
+def _expanded(
+    axes: Sequence[Axis], file: Path, overrides: Sequence[str]
+) -> tuple[tuple[Axis, ...], set[str]]:
+    """Returns the axes with all algorithms or contestants in the place of ``all``, and the set of these."""
     optional: set[str] = set()
     expanded = []
     for a in axes:
         values = list(a.values)
-        if a.key == ALGORITHM and ALL in values:
-            stands_for = [name for name in everything() if name not in values]
+        if a.key in CHOICES and ALL in values:
+            own = template(file, list(overrides)).own_contestants if a.key == CONTESTANT else ()
+            known = everything() if a.key == ALGORITHM else contestants.everyone(own)
+            stands_for = [name for name in known if name not in values]
             optional.update(stands_for)
             at = values.index(ALL)
             values[at : at + 1] = stands_for
@@ -233,14 +363,15 @@ def _expanded(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], set[str]]:
 def _merged(left_out: Mapping[tuple[str, ...], str], axes: Sequence[Axis]) -> dict[str, str]:
     """Merges left-out combinations by label, without keys whose values make no difference."""
     keys = [a.key for a in axes]
-    combinations = math.prod(len(a.values) for a in axes if a.key != ALGORITHM)
-    of: dict[str, dict[str, str]] = {}
+    combinations = math.prod(len(a.values) for a in axes if a.key not in CHOICES)
+    of: dict[tuple[str, str], dict[str, str]] = {}
     for values, why in left_out.items():
-        of.setdefault(values[keys.index(ALGORITHM)], {})[_label(keys, values)] = why
+        chosen = next((key, values[keys.index(key)]) for key in CHOICES if key in keys)
+        of.setdefault(chosen, {})[_label(keys, values)] = why
     merged: dict[str, str] = {}
-    for algorithm, entries in of.items():
+    for (key, name), entries in of.items():
         same = len(entries) == combinations and len(set(entries.values())) == 1
-        alone = {_label([ALGORITHM], [algorithm]): next(iter(entries.values()))}
+        alone = {_label([key], [name]): next(iter(entries.values()))}
         merged.update(alone if same else entries)
     return merged
 
@@ -248,7 +379,7 @@ def _merged(left_out: Mapping[tuple[str, ...], str], axes: Sequence[Axis]) -> di
 def _in_full(key: str, effective: dict[str, object]) -> str:
     """The whole path of a key that may be named by its last word alone, if it is a traffic block's."""
     blocks = effective.get("traffic")
-    if key == ALGORITHM or "." in key or key in effective or not isinstance(blocks, list):
+    if key in CHOICES or "." in key or key in effective or not isinstance(blocks, list):
         return key
     paths = [f"traffic.{n}.{key}" for n, block in enumerate(blocks) if key in block]
     if len(paths) > 1:
@@ -257,24 +388,22 @@ def _in_full(key: str, effective: dict[str, object]) -> str:
     return paths[0] if paths else key
 
 
-def _scenario(file: Path, values: Mapping[str, str], overrides: Sequence[str], seed: int | None) -> Scenario:
+def _scenario(
+    file: Path, values: Mapping[str, str], overrides: Sequence[str], seed: int | None, own: Sequence[str]
+) -> Scenario:
     # The algorithm comes first: it replaces the whole section, of which other keys may be varied too.
-    ordered = sorted(values.items(), key=lambda item: item[0] != ALGORITHM)
-    as_table = any(key.startswith(f"{ALGORITHM}.") for key in values)
+    ordered = sorted(values.items(), key=lambda item: item[0] not in CHOICES)
+    as_table = bool(own) or any(key.startswith(f"{ALGORITHM}.") for key in values)
     varied = [
         _section(value) if as_table and key == ALGORITHM else f"{key}={value}" for key, value in ordered
     ]
     try:
-        scenario = Scenario.load(file, [*overrides, *varied])
+        scenario = Scenario.load(file, [*overrides, *varied, *own])
         return scenario if seed is None else scenario.with_seed(seed)
     except ScenarioError as error:
         words = [f"{key}={value}" for key, value in ordered]
         sources = {f"--set {made}": f"--vary {word}" for made, word in zip(varied, words, strict=True)}
-        problems = [
-            Problem(p.problem, sources.get(p.file or "", p.file), p.line, p.column, p.key, p.hint)
-            for p in error.problems
-        ]
-        raise scenario_error(problems) from None
+        raise renamed(error, sources) from None
 
 
 def _section(algorithm: str) -> str:
@@ -283,14 +412,3 @@ def _section(algorithm: str) -> str:
         return f"{ALGORITHM}={algorithm}"
     name, _, preset = algorithm.partition(":")
     return f'{ALGORITHM}={{algorithm="{name}"' + (f', preset="{preset}"}}' if preset else "}")
-
-
-def _short(key: str) -> str:
-    """The end of a key, which says most: ``load`` of ``traffic.0.load``."""
-    return key.rpartition(".")[2]
-
-
-def headings(axes: Sequence[Axis]) -> list[str]:
-    """Short names for the axes; whole keys where short ones would not tell them apart."""
-    short = [_short(a.key) for a in axes]
-    return [s if short.count(s) == 1 else a.key for s, a in zip(short, axes, strict=True)]

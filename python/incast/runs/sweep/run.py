@@ -7,30 +7,38 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from incast._build import build
 from incast.errors import Problem, ResultError
 from incast.progress import State
-from incast.results.result import warnings_of
+from incast.results import stats
+from incast.results.grid import Grid
+from incast.results.listing.of_grid import fitted
+from incast.results.listing.shown import Screen, Shown
+from incast.results.measures.call import Call
+from incast.results.result import is_sound, warnings_of
 from incast.results.titles import number_of
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job
+from incast.runs.sweep.decisions import Baseline, Combination, Decision, Numbers, Pair, decide, sheet
+from incast.runs.sweep.manifest import FORMAT, MANIFEST, grid_of_all, read
 from incast.runs.sweep.plan import Plan
+from incast.runs.sweep.rule import Rule, follow
 from incast.runs.sweep.tables import Sheet, summary, table, write_whole
 
-FORMAT = "incast-sweep"
-MANIFEST = "manifest.json"
+DIFFERENCES = "differences"
 
 MANIFEST_EVERY_S = 2.0
 """Seconds of wall time between two versions of the manifest."""
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Shown):
     """A sweep that is over.
 
     Attributes:
@@ -41,6 +49,13 @@ class Sweep:
         state: What was reused and made, and what failed.
         warnings: The warnings in the results, each with the number of runs that have it.
         files: The files that were written.
+        baseline: The value that the others are compared with, if any.
+        decisions: The comparisons with it.
+        differences: One row for each comparison and measure; None without a baseline.
+        flows: Fewest finished flows of a sound run, by the class of their sizes.
+        rule: The rule that added seeds, if any.
+        calls: Measures beside those that every run has.
+        missing: For each of them, by its column, why runs have no value.
     """
 
     plan: Plan
@@ -50,6 +65,32 @@ class Sweep:
     state: State
     warnings: Mapping[Problem, int]
     files: list[Path]
+    baseline: Baseline | None = None
+    decisions: tuple[Decision, ...] = ()
+    differences: Sheet | None = None
+    flows: Mapping[str, int] = field(default_factory=dict)
+    rule: Rule | None = None
+    calls: tuple[Call, ...] = ()
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def grid(self) -> Grid:
+        """Its entries with their runs, as :mod:`incast.plot` takes them.
+
+        Raises:
+            ResultError: When a result, or the sweep's own folder, cannot be read any more.
+        """
+        said = read(self.folder)
+        if said is None:
+            raise ResultError(f"{self.folder} holds no sweep any more")
+        return grid_of_all(self.folder, said)
+
+    def _screen(self, form: str) -> Screen:
+        lines = [f"{failure.label} failed: {failure.why}" for failure in self.state.failures]
+        lines += [f"left out: {name}: {why}" for name, why in self.plan.left_out.items()]
+        return Screen(
+            repr(self)[1:-1], lines, [str(problem) for problem in self.warnings], [fitted(self.grid, form)]
+        )
 
     def __repr__(self) -> str:
         entries = len({run.values for run in self.plan.runs})
@@ -68,7 +109,12 @@ def run(
     folder: Path | None = None,
     executor: Executor | None = None,
     fresh: bool = False,
+    limit_s: float | None = None,
     watch: Callable[[State], None] | None = None,
+    command: str | None = None,
+    baseline: Baseline | None = None,
+    rule: Rule | None = None,
+    calls: Sequence[Call] = (),
 ) -> Sweep:
     """Makes the runs of a sweep and its tables.
 
@@ -80,64 +126,86 @@ def run(
         folder: Where to put the tables and the manifest; None takes :func:`default_folder`.
         executor: Where the runs are made; None takes processes of this machine, one for each core.
         fresh: Make all runs again.
+        limit_s: Wall time after which a run is ended and has failed, in seconds; None: no limit.
         watch: Called when something has changed, from any thread.
+        command: The command line that asks for it, for the manifest.
+        baseline: The value that the others are compared with; None makes no differences.
+        rule: The rule that adds seeds until the comparisons with its baseline are decided. The seeds of the
+            plan are the most; runs that it does not need are not made.
+        calls: Measures that are computed for each run when it arrives, beside those that every run has.
 
     Raises:
+        ValueError: When the last look of the rule has other seeds than the plan.
         ResultError: When the folder holds something else, or cannot be written.
         KeyboardInterrupt: After Ctrl-C; what is done stays.
     """
     where = default_folder(plan) if folder is None else folder
+    if rule is not None:
+        if rule.looks[-1].seeds != plan.seeds:
+            raise ValueError("the last look of a rule has the seeds of the plan")
+        baseline = rule.baseline
     _prepare(where, plan, fresh)
-    batch = Batch([Job(run.label, run.scenario, run.folder) for run in plan.runs])
-    written = -math.inf
+    made = _Made(plan, where, _said(plan, command, baseline, rule, calls), calls)
+    execute = partial(Batch.run, executor=executor, fresh=fresh, limit_s=limit_s, watch=watch)
+    comparisons = baseline.comparisons(plan) if baseline else []
+    numbers = made.numbers
+    if rule is None:
+        made.make(range(len(plan.runs)), execute)
+        decisions = decide(numbers, comparisons, plan.seeds)
+    else:
+        stated = rule
 
-    def progressed(batch: Batch) -> None:
-        nonlocal written
-        if time.monotonic() - written > MANIFEST_EVERY_S:
-            _write_manifest(where, plan, batch)
-            written = time.monotonic()
+        def make(n: int, of: Container[Combination] | None) -> None:
+            made.state.stage = f"look {n + 1} of {len(stated.looks)}"
+            made.make(_first(plan, of, stated.looks[n].seeds), execute)
 
-    try:
-        batch.run(executor, fresh=fresh, watch=watch, progressed=progressed)
-    finally:
-        _write_manifest(where, plan, batch)
-    rows, means = table(plan, batch.infos), summary(plan, batch.infos)
+        def judge(n: int, still: Sequence[Pair]) -> list[Decision]:
+            look = stated.looks[n]
+            return decide(
+                numbers,
+                still,
+                look.seeds,
+                alpha=look.alpha,
+                margin=stated.margin,
+                of=len(comparisons),
+                also=stated.by,
+                look=n + 1,
+            )
+
+        decisions = follow(rule, comparisons, make, judge)
+        made.over()
+    infos = made.infos
+    runs = numbers.runs()
+    rows, means = table(plan, runs, calls), summary(plan, runs, calls)
     files = [*rows.save(where / "table"), *means.save(where / "summary"), where / MANIFEST]
-    warnings = Counter(problem for n in sorted(batch.infos) for problem in warnings_of(batch.infos[n]))
-    return Sweep(plan, where, rows, means, batch.state, warnings, files)
-
-
-def results_of(folder: Path) -> dict[str, Path]:
-    """The folders of the results of a sweep, by the values of the run; none for a folder of something else.
-
-    Args:
-        folder: The folder of its tables.
-
-    Raises:
-        ResultError: When the sweep has no result yet.
-    """
-    said = _manifest(folder)
-    if said is None:
-        return {}
-    several = said["seeds"] > 1
-    done = [run for run in said["runs"] if run["state"] == "done"]
-    if not done:
-        raise ResultError(f"{folder} is a sweep of which no run is done\n    help: give its command again")
-
-    def name(run: Mapping[str, Any]) -> str:
-        values = [str(run[key]) for key in said["vary"]]
-        return ", ".join([*values, f"seed {run['seed']}"] if several or not values else values)
-
-    return {name(run): folder / run["result"] for run in done}
-
-
-def _manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a sweep; none where the folder has none."""
-    try:
-        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return said if said["format"] == FORMAT else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    differences = None
+    if baseline is None:
+        # Left by another command with the same runs.
+        for ending in (".parquet", ".csv"):
+            (where / f"{DIFFERENCES}{ending}").unlink(missing_ok=True)
+    else:
+        differences = sheet(plan, baseline, decisions)
+        files[-1:-1] = differences.save(where / DIFFERENCES)
+    warnings = Counter(problem for n in sorted(infos) for problem in warnings_of(infos[n]))
+    return Sweep(
+        plan,
+        where,
+        rows,
+        means,
+        made.state,
+        warnings,
+        files,
+        baseline,
+        tuple(decisions),
+        differences,
+        stats.fewest_flows(info for info in infos.values() if is_sound(info)),
+        rule,
+        tuple(calls),
+        {
+            call.column: [why for run in runs.values() if (why := run.missing.get(call.column))]
+            for call in calls
+        },
+    )
 
 
 def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
@@ -149,7 +217,7 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
         raise ResultError(f"cannot create {folder}: {error.strerror}") from None
     if not names:
         return
-    said = _manifest(folder)
+    said = read(folder)
     if said is None:
         # Left by a sweep that was killed before it wrote anything else.
         others = [name for name in names if not (name.startswith(".") and name.endswith(".tmp"))]
@@ -165,29 +233,127 @@ def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
         )
 
 
-def _write_manifest(folder: Path, plan: Plan, batch: Batch) -> None:
-    def state(n: int) -> dict[str, Any]:
-        if n in batch.infos:
-            warnings = [str(problem) for problem in warnings_of(batch.infos[n])]
-            return {"state": "done", **({"warnings": warnings} if warnings else {})}
-        return {"state": "failed", "error": batch.errors[n]} if n in batch.errors else {"state": "missing"}
+def _first(plan: Plan, of: Container[Combination] | None, seeds: int) -> list[int]:
+    """Returns the runs of some combinations, or of all, with the first seeds."""
+    wanted = (n for n, run in enumerate(plan.runs) if of is None or run.values in of)
+    return [n for n in wanted if n % plan.seeds < seeds]
 
+
+def _said(
+    plan: Plan,
+    command: str | None,
+    baseline: Baseline | None,
+    rule: Rule | None,
+    calls: Sequence[Call],
+) -> dict[str, Any]:
+    """Returns all of the manifest but the runs."""
     said = {
         "format": FORMAT,
         "key": plan.key,
         "incast": build(),
+        **({"command": command} if command else {}),
         "scenario": plan.name,
         "vary": {a.key: list(a.values) for a in plan.axes},
         "seeds": plan.seeds,
+        **({"measures": [call.written for call in calls]} if calls else {}),
         **({"left_out": dict(plan.left_out)} if plan.left_out else {}),
-        "runs": [
-            {
-                **dict(zip((a.key for a in plan.axes), run.values, strict=True)),
-                "seed": run.scenario.seed,
-                "result": os.path.relpath(run.folder, folder),
-                **state(n),
-            }
-            for n, run in enumerate(plan.runs)
-        ],
     }
-    write_whole(folder / MANIFEST, json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+    if baseline is not None:
+        said["baseline"] = {plan.axes[baseline.axis].key: baseline.value}
+    if rule is not None:
+        said["rule"] = {
+            "by": rule.by.name,
+            "margin": rule.margin,
+            "looks": [look.seeds for look in rule.looks],
+            "alphas": [look.alpha for look in rule.looks],
+            "comparisons": len(rule.baseline.comparisons(plan)),
+            "text": rule.text(plan),
+        }
+    return said
+
+
+class _Made:
+    """The runs of a sweep that have been made so far.
+
+    Attributes:
+        infos: The contents of ``result.json`` of each run that has a result, by its number in the plan.
+        state: Their progress.
+        numbers: Their numbers.
+    """
+
+    def __init__(self, plan: Plan, folder: Path, said: Mapping[str, Any], calls: Sequence[Call]) -> None:
+        self.infos: dict[int, dict[str, Any]] = {}
+        self.numbers = Numbers(plan, self.infos, calls)
+        self.state = State(0)
+        self._plan = plan
+        self._folder = folder
+        self._said = said
+        self._errors: dict[int, str] = {}
+        self._asked: set[int] = set()
+        self._over = False
+        self._written = -math.inf
+
+    def make(self, runs: Iterable[int], execute: Callable[..., None]) -> None:
+        """Makes the runs among some that have not been asked for.
+
+        Args:
+            runs: Their numbers in the plan.
+            execute: Runs a batch, as :meth:`Batch.run`.
+        """
+        new = [n for n in runs if n not in self._asked]
+        self._asked.update(new)
+        plan = self._plan
+        batch = Batch(
+            [Job(plan.runs[n].label, plan.runs[n].scenario, plan.runs[n].folder) for n in new], self.state
+        )
+
+        def take(batch: Batch) -> None:
+            arrived = {new[n]: info for n, info in batch.infos.items() if new[n] not in self.infos}
+            self.infos.update(arrived)
+            for n in arrived:
+                # Numbers are read now, while others run, and tables are closed again.
+                _ = self.numbers.run(n).numbers
+            self._errors.update((new[n], error) for n, error in batch.errors.items())
+
+        def progressed(batch: Batch) -> None:
+            if time.monotonic() - self._written > MANIFEST_EVERY_S:
+                take(batch)
+                self._write()
+                self._written = time.monotonic()
+
+        try:
+            execute(batch, progressed=progressed)
+        finally:
+            take(batch)
+            self._write()
+
+    def over(self) -> None:
+        """Notes that no further run is needed."""
+        self._over = True
+        self._write()
+
+    def _of(self, n: int) -> dict[str, Any]:
+        """The state of a run in the manifest."""
+        if n in self.infos:
+            warnings = [str(problem) for problem in warnings_of(self.infos[n])]
+            return {"state": "done", **({"warnings": warnings} if warnings else {})}
+        if n in self._errors:
+            return {"state": "failed", "error": self._errors[n]}
+        return {"state": "not needed" if self._over and n not in self._asked else "missing"}
+
+    def _write(self) -> None:
+        """Writes the manifest."""
+        plan = self._plan
+        said = {
+            **self._said,
+            "runs": [
+                {
+                    **dict(zip((a.key for a in plan.axes), run.values, strict=True)),
+                    "seed": run.scenario.seed,
+                    "result": os.path.relpath(run.folder, self._folder),
+                    **self._of(n),
+                }
+                for n, run in enumerate(plan.runs)
+            ],
+        }
+        write_whole(self._folder / MANIFEST, json.dumps(said, indent=2, ensure_ascii=False) + "\n")

@@ -12,9 +12,10 @@ from typing import Any
 
 from incast._core import write_parquet
 from incast.errors import ResultError
-from incast.results import stats
+from incast.results import grid, stats
+from incast.results.measures.call import Call
 from incast.results.measures.named import find
-from incast.results.result import is_sound, warnings_of
+from incast.results.result import warnings_of
 from incast.runs.sweep.plan import Plan, Run
 
 NO_DRAWS = "no draws"
@@ -90,25 +91,27 @@ def write_whole(path: Path, text: str) -> None:
         raise ResultError(f"cannot write {path}: {error.strerror}") from None
 
 
-def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
+def table(plan: Plan, made: Mapping[int, grid.Run], calls: Sequence[Call] = ()) -> Sheet:
     """One row for each run that has a result, in the order of the plan.
 
     What differs between machines, like wall time, is not in it: the same sweep gives the same table.
 
     Args:
         plan: The sweep.
-        infos: What ``result.json`` says, by the number of the run.
+        made: The runs that have a result, by their numbers in the plan.
+        calls: Measures beside those that every run has.
     """
-    rows = [(plan.runs[n], infos[n]) for n in range(len(plan.runs)) if n in infos]
-    numbers = [stats.metrics(info) for _, info in rows]
-    outcomes = [info["outcome"] for _, info in rows]
+    rows = [(plan.runs[n], made[n]) for n in range(len(plan.runs)) if n in made]
+    numbers = [run.numbers for _, run in rows]
+    outcomes = [run.info["outcome"] for _, run in rows]
     return Sheet(
         [
             *_axes(plan, [run for run, _ in rows]),
             Column("seed", "unsigned", [run.scenario.seed for run, _ in rows]),
             Column("end", "text", [o["end"] for o in outcomes]),
-            Column("warnings", "text", [_warnings([info]) for _, info in rows]),
-            *(Column(name, "number", [n.get(name) for n in numbers]) for name in stats.METRICS),
+            Column("warnings", "text", [_warnings([run.info]) for _, run in rows]),
+            *(Column(name, "number", [n.get(name) for n in numbers]) for name in _names(calls)),
+            Column("at_least", "text", [_at_least([run], calls) for _, run in rows]),
             Column("flows", "unsigned", [o["flows"] for o in outcomes]),
             Column("hops", "unsigned", [o["hops"] for o in outcomes]),
             Column("fingerprint", "text", [o["fingerprint"] for o in outcomes]),
@@ -117,7 +120,18 @@ def table(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
     )
 
 
-def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
+def _names(calls: Sequence[Call]) -> list[str]:
+    """The columns of all numbers."""
+    return [*(call.column for call in calls), *stats.METRICS]
+
+
+def _at_least(runs: Sequence[grid.Run], calls: Sequence[Call]) -> str:
+    """The numbers of some runs that are only lower bounds, since flows did not finish."""
+    bounds = frozenset().union(*(run.at_least for run in runs))
+    return ", ".join(name for name in _names(calls) if name in bounds)
+
+
+def summary(plan: Plan, made: Mapping[int, grid.Run], calls: Sequence[Call] = ()) -> Sheet:
     """One row for each combination of values.
 
     It says how many of its runs ended as they should, whether their seeds made a difference, and over these
@@ -125,23 +139,26 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
 
     Args:
         plan: The sweep.
-        infos: As for :func:`table`.
+        made: As for :func:`table`.
+        calls: As for :func:`table`.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     for n, run in enumerate(plan.runs):
         groups.setdefault(run.values, [])
-        if n in infos and is_sound(infos[n]):
+        if n in made and made[n].sound:
             groups[run.values].append(n)
     firsts = [next(run for run in plan.runs if run.values == values) for values in groups]
     columns = [
         *_axes(plan, firsts),
         Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
-        Column("warnings", "text", [_warnings([infos[n] for n in numbers]) for numbers in groups.values()]),
+        Column(
+            "warnings", "text", [_warnings([made[n].info for n in numbers]) for numbers in groups.values()]
+        ),
     ]
-    drawn = [stats.drawn(infos[n] for n in numbers) for numbers in groups.values()]
+    drawn = [stats.drawn(made[n].info for n in numbers) for numbers in groups.values()]
     columns.append(Column("draws", "text", ["" if each else NO_DRAWS for each in drawn]))
-    known = {n: stats.metrics(info) for n, info in infos.items()}
-    for name in stats.METRICS:
+    known = {n: run.numbers for n, run in made.items()}
+    for name in _names(calls):
         means: list[float | None] = []
         halves: list[float | None] = []
         for numbers, differs in zip(groups.values(), drawn, strict=True):
@@ -150,7 +167,8 @@ def summary(plan: Plan, infos: Mapping[int, Mapping[str, Any]]) -> Sheet:
             means.append(estimate.mean if estimate else None)
             halves.append(estimate.half_width if estimate else None)
         columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
-    return Sheet(columns)
+    bounds = [_at_least([made[n] for n in numbers], calls) for numbers in groups.values()]
+    return Sheet([*columns, Column("at_least", "text", bounds)])
 
 
 def ranking(plan: Plan, sheet: Sheet) -> tuple[list[int], str]:

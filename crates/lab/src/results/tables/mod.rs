@@ -111,7 +111,7 @@ impl TableName {
     /// The column of whole numbers by which the rows of a result are sorted at its end. The rows of other tables come
     /// in their order.
     pub(crate) fn sorted_by(self) -> Option<&'static str> {
-        (self == Self::Flows).then_some("flow")
+        matches!(self, Self::Flows | Self::Limits).then_some("flow")
     }
 
     /// The table's columns as a schema of Arrow.

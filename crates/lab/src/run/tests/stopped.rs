@@ -102,7 +102,7 @@ fn a_killed_run_reads_back_to_its_last_part_and_can_be_run_again() {
         whole(&folder.table(TableName::PortSeries).unwrap()),
         whole(&again.table(TableName::PortSeries).unwrap())
     );
-    assert_eq!(names(&out).len(), 6);
+    assert_eq!(names(&out).len(), 7);
 }
 
 /// A file of the child may not grow beyond `blocks` of 512 B: a write then fails as on a full disk.

@@ -271,7 +271,7 @@ fn check_room(switch: &Switch<String>, (what, size): (&str, Bytes), packet: Byte
 }
 
 /// Returns all buffers that switches have, each with its key.
-pub(super) fn sizes(switch: &Switch<String>) -> impl Iterator<Item = (String, Buffer)> {
+pub(crate) fn sizes(switch: &Switch<String>) -> impl Iterator<Item = (String, Buffer)> {
     let own = switch.buffers.iter().enumerate().map(|(i, own)| (format!("switch.buffers.{i}"), own.buffer));
     std::iter::once(("switch".to_owned(), switch.buffer)).chain(own)
 }

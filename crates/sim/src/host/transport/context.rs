@@ -4,8 +4,9 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::packet::{IntRecords, Packet};
-use incast_net::record::{FlowRecord, OwnPacket};
+use incast_net::record::{Division, FlowRecord, LimitRecord, OwnPacket};
 use incast_net::routing::forwarding::Table;
+use incast_units::Time;
 
 use super::explain::{Explained, explained};
 use crate::facts::flows::{FlowFacts, Way};
@@ -91,15 +92,16 @@ pub(crate) struct Context<'a, E> {
 }
 
 impl<E: Effects> Context<'_, E> {
-    /// A flow from this host is done.
-    pub(crate) fn finished(&mut self, now: u64, record: FlowRecord) {
-        let flow = record.flow;
+    /// A flow from this host is done, whose time is divided so.
+    pub(crate) fn finished(&mut self, now: u64, record: FlowRecord, division: Division) {
+        let FlowRecord { flow, start, .. } = record;
         let counted = self.facts.flows[flow as usize].counted;
         let tally = self.effects.tally();
         tally.counts.finished += 1;
         tally.counts.counted += u64::from(counted);
         tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.flows.push(record);
+        tally.records.limits.push(LimitRecord { flow, start, end: Time::from_ps(now), division });
         if let Some(work) = &mut self.work {
             work.sent(now, flow, self.operations, self.effects);
         }

@@ -6,6 +6,7 @@
 //! To add one, write its file or folder here, with a `mod` line and a line in `transports!` below; its name is in
 //! [`Kind`].
 
+pub(crate) mod account;
 pub(crate) mod context;
 pub(crate) mod explain;
 mod homa;

@@ -58,12 +58,16 @@ impl Transport for Homa {
         self.senders.poll_send(now, source, &self.priorities, cx)
     }
 
-    /// Does nothing: other packets that wait became ready when this one was taken.
+    /// Other packets that wait became ready when this one was taken.
     #[inline(never)]
-    fn sent<E: Effects>(&mut self, _source: Source, _done: u64, _cx: &mut Context<'_, E>) {}
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, _cx: &mut Context<'_, E>) {
+        self.senders.sent(source, done);
+    }
 
     #[inline(never)]
-    fn departed<E: Effects>(&mut self, _now: u64, _source: Source, _cx: &mut Context<'_, E>) {}
+    fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
+        self.senders.departed(now, source, cx);
+    }
 
     #[inline(never)]
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, _: &IntRecords, cx: &mut Context<'_, E>) {
@@ -82,8 +86,8 @@ impl Transport for Homa {
         }
     }
 
-    fn rerouted<E: Effects>(&mut self, _now: u64, cx: &mut Context<'_, E>) {
-        self.senders.rerouted(&self.priorities, cx);
+    fn rerouted<E: Effects>(&mut self, now: u64, cx: &mut Context<'_, E>) {
+        self.senders.rerouted(now, &self.priorities, cx);
     }
 
     fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {

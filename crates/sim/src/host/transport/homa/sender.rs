@@ -6,7 +6,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::PortId;
 use incast_net::packet::{Kind, Packet};
 use incast_net::queue_set::QueueSet;
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
 use incast_units::{Bytes, Rate, Time};
 
 use super::priorities::{Priorities, TOP};
@@ -17,6 +17,7 @@ use crate::balancing::policy::Entropies;
 use crate::facts::flows::{FlowFacts, Way};
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
+use crate::host::transport::account::Account;
 use crate::host::transport::context::Context;
 use crate::node::FlowView;
 use crate::rank;
@@ -50,6 +51,8 @@ struct Outbox {
     count: Vec<u32>,
     /// Levels that are in the card's list of ready sources.
     ready: QueueSet,
+    /// Position of the message whose packet was sent last.
+    leaving: u32,
 }
 
 impl Outbox {
@@ -57,9 +60,14 @@ impl Outbox {
     fn ready(&mut self, level: u8, port: PortId, nic: &mut Nic) {
         if !self.ready.contains(level) {
             self.ready.insert(level);
-            nic.push(level, u32::from(port) << 8 | u32::from(level));
+            nic.push(level, source(port, level));
         }
     }
+}
+
+/// Returns the source of a level of a network card.
+fn source(port: PortId, level: u8) -> Source {
+    u32::from(port) << 8 | u32::from(level)
 }
 
 /// The sending side of one message.
@@ -113,6 +121,7 @@ struct Message {
     sent: u64,
     resent: u64,
     timeouts: u32,
+    account: Account,
 }
 
 impl Message {
@@ -154,6 +163,7 @@ impl Message {
             sent: 0,
             resent: 0,
             timeouts: 0,
+            account: Account::new(now),
         }
     }
 
@@ -177,6 +187,43 @@ impl Message {
         Some((self.bytes(self.next, self.packets) + self.again_bytes, level))
     }
 
+    /// Returns what keeps its next packet back, apart from a packet of it that leaves.
+    fn limit(&self) -> Limit {
+        if self.offered.is_some() {
+            Limit::Card
+        } else if self.next < self.packets {
+            Limit::Credit
+        } else {
+            self.account.nothing_to_send()
+        }
+    }
+
+    /// Returns for how long what it offers has been paused at its network card. (ps)
+    fn paused_for(&self, now: u64, nics: &[Nic]) -> u64 {
+        let paused =
+            |(_, level)| nics[usize::from(self.port)].paused_for(level, source(self.port, level), now);
+        self.offered.map_or(0, paused)
+    }
+
+    /// Names what keeps its next packet back from now on.
+    fn turn(&mut self, now: u64, nics: &[Nic]) {
+        let (limit, paused) = (self.limit(), self.paused_for(now, nics));
+        self.account.turn(now, limit, || paused);
+    }
+
+    /// Returns the division of its time.
+    fn division(&self, now: u64, nics: &[Nic]) -> Division {
+        self.account.division(now, || self.paused_for(now, nics))
+    }
+
+    /// A request or a timer that follows something at `before` made it send packets again, if there are more bytes to
+    /// send again than `bytes`.
+    fn expired(&mut self, now: u64, before: u64, bytes: u64) {
+        if self.again_bytes > bytes {
+            self.account.expired(now, before);
+        }
+    }
+
     /// Adds the packets in `from..to` that were sent to those to be sent again.
     fn send_again(&mut self, from: u32, to: u32) {
         for packet in from..to.min(self.next) {
@@ -188,6 +235,7 @@ impl Message {
 
     /// The next packet.
     fn take(&mut self, now: u64, level: u8, facts: &FlowFacts) -> Packet {
+        self.account.packet(!self.again.is_empty());
         let packet = match self.again.take_first() {
             Some(packet) => {
                 self.again_bytes -= self.bytes(packet, packet + 1);
@@ -297,24 +345,31 @@ impl Senders {
             self.places.resize(index as usize + 1, NOWHERE);
         }
         self.places[index as usize] = place;
-        self.settle(place, priorities, cx);
+        self.settle(now, place, priorities, cx);
     }
 
     /// The outbox of a network card.
     fn outbox(&mut self, port: PortId, levels: u8) -> &mut Outbox {
         let port = usize::from(port);
         while self.outboxes.len() <= port {
-            self.outboxes.push(Outbox { count: vec![0; usize::from(levels)], ..Outbox::default() });
+            let count = vec![0; usize::from(levels)];
+            self.outboxes.push(Outbox { count, leaving: NOWHERE, ..Outbox::default() });
         }
         &mut self.outboxes[port]
     }
 
     /// A message has changed: updates what it has waiting, and its timer.
-    fn settle<E: Effects>(&mut self, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
+    fn settle<E: Effects>(&mut self, now: u64, place: u32, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let message = &mut self.messages[place as usize];
         let (port, index) = (message.port, message.index);
         let offer = if message.active { message.offer() } else { None };
+        let level = |offer: Option<(u64, u8)>| offer.map(|(_, level)| level);
+        if level(offer) != level(message.offered) {
+            let paused = message.paused_for(now, cx.nics);
+            message.account.settle(now, || paused);
+        }
         let before = std::mem::replace(&mut message.offered, offer);
+        message.turn(now, cx.nics);
         if offer.is_none() && message.active {
             message.arm(priorities, cx.effects);
         }
@@ -350,13 +405,31 @@ impl Senders {
             .iter()
             .filter_map(|&(_, _, place)| Some((place, level_of(place)?)))
             .find(|&(_, level)| !wire.is_paused(level))?;
-        let packet = self.messages[place as usize].take(now, of_packet, cx.facts);
-        self.settle(place, priorities, cx);
+        let message = &mut self.messages[place as usize];
+        let paused = message.paused_for(now, cx.nics);
+        message.account.settle(now, || paused);
+        let packet = message.take(now, of_packet, cx.facts);
+        self.settle(now, place, priorities, cx);
         let outbox = &mut self.outboxes[usize::from(port)];
+        outbox.leaving = place;
         if outbox.count[usize::from(level)] > 0 {
             outbox.ready(level, port, &mut cx.nics[usize::from(port)]);
         }
         Some(packet)
+    }
+
+    /// Transmission of the packet that was taken last for this source has begun; it ends at `done`.
+    pub(super) fn sent(&mut self, source: Source, done: u64) {
+        let place = self.outboxes[(source >> 8) as usize].leaving;
+        self.messages[place as usize].account.sent(done);
+    }
+
+    /// The last bit of that packet has left: its message waits for its card from now on, if it has more to send.
+    pub(super) fn departed<E>(&mut self, now: u64, source: Source, cx: &Context<'_, E>) {
+        let place = self.outboxes[(source >> 8) as usize].leaving;
+        if let Some(message) = self.messages.get_mut(place as usize).filter(|message| message.active) {
+            message.turn(now, cx.nics);
+        }
     }
 
     /// A grant, or a request to send packets again, has arrived.
@@ -370,6 +443,7 @@ impl Senders {
         let control = Control::of(&packet.body);
         let Some(place) = self.place(control.slot) else { return };
         let message = &mut self.messages[place as usize];
+        let (touched, again) = (message.touched, message.again_bytes);
         (message.heard, message.touched, message.tries) = (true, now, 0);
         message.arrived = message.arrived.max(control.arrived);
         message.limit = message.limit.max(control.limit);
@@ -377,8 +451,9 @@ impl Senders {
             message.level = control.level;
         } else {
             message.send_again(control.first, control.limit);
+            message.expired(now, touched, again);
         }
-        self.settle(place, priorities, cx);
+        self.settle(now, place, priorities, cx);
     }
 
     /// The acknowledgement of a message has arrived: it is done.
@@ -392,13 +467,14 @@ impl Senders {
         let ack = packet.ack(now);
         let Some(place) = self.place(ack.slot) else { return };
         let message = &mut self.messages[place as usize];
+        let division = message.division(now, cx.nics);
         message.active = false;
         let delivered = Time::from_ps(ack.received);
         let record = message.record(Time::from_ps(now), delivered, message.size, cx.facts);
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);
-        self.settle(place, priorities, cx);
-        cx.finished(now, record);
+        self.settle(now, place, priorities, cx);
+        cx.finished(now, record, division);
     }
 
     /// The timer of a message: if nothing was sent or heard for the timeout, its first packet is sent again.
@@ -419,13 +495,20 @@ impl Senders {
         if due && message.is_watched() && message.tries < priorities.resend_tries {
             message.tries += 1;
             message.timeouts += 1;
+            let again = message.again_bytes;
             message.send_again(0, 1);
+            message.expired(now, message.touched, again);
         }
-        self.settle(place, priorities, cx);
+        self.settle(now, place, priorities, cx);
     }
 
     /// The network cards of messages may have changed.
-    pub(super) fn rerouted<E: Effects>(&mut self, priorities: &Priorities, cx: &mut Context<'_, E>) {
+    pub(super) fn rerouted<E: Effects>(
+        &mut self,
+        now: u64,
+        priorities: &Priorities,
+        cx: &mut Context<'_, E>,
+    ) {
         for place in 0..self.messages.len() as u32 {
             let message = &mut self.messages[place as usize];
             let port = cx.nic_for(message.flow, Way::Forth, message.hash);
@@ -434,10 +517,11 @@ impl Senders {
             }
             // What it has waiting moves from one card to the other.
             message.active = false;
-            self.settle(place, priorities, cx);
+            self.settle(now, place, priorities, cx);
             let message = &mut self.messages[place as usize];
+            message.account.cut(now);
             (message.active, message.port) = (true, port);
-            self.settle(place, priorities, cx);
+            self.settle(now, place, priorities, cx);
         }
     }
 
@@ -463,6 +547,10 @@ impl FlowView for View<'_> {
 
     fn record(&self) -> FlowRecord {
         self.message.record(Time::NEVER, Time::NEVER, self.message.arrived_bytes(), self.facts)
+    }
+
+    fn division(&self, now: u64) -> Division {
+        self.message.division(now, self.nics)
     }
 
     fn sample(&self, time: Time) -> FlowSample {

@@ -13,7 +13,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::transport::{FirstWindow, LARGEST_FIRST_WINDOW};
 use incast_net::packet::{IntRecords, Kind, Packet};
-use incast_net::record::{FlowRecord, FlowSample, OwnPacket};
+use incast_net::record::{Division, FlowRecord, FlowSample, OwnPacket};
 use incast_units::Time;
 
 use receiver::Receivers;
@@ -88,13 +88,15 @@ impl Ndp {
         self.places.get(index as usize).copied().filter(|place| *place != NOT_UNDER_WAY)
     }
 
-    fn under_way(&self) -> impl Iterator<Item = &Sender> {
-        self.senders.iter().filter(|sender| sender.state != State::Done)
+    /// The active flows, with their positions.
+    fn under_way(&self) -> impl Iterator<Item = (&Sender, u32)> {
+        self.senders.iter().zip(0..).filter(|(sender, _)| sender.state != State::Done)
     }
 
     /// The state of a flow has changed: makes it ready if it may send.
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
+        sender.turn(now, place, &cx.nics[usize::from(sender.port)]);
         if !sender.may_send() || matches!(sender.state, State::Ready | State::Done) {
             return;
         }
@@ -110,14 +112,16 @@ impl Ndp {
     /// A flow is done: records it and frees its position.
     fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
+        let nic = &mut cx.nics[usize::from(sender.port)];
+        let division = sender.account.division(now, || nic.paused_for(sender.queue, place, now));
         if sender.state == State::Ready {
-            cx.nics[usize::from(sender.port)].remove(sender.queue, place);
+            nic.remove(sender.queue, place);
         }
         sender.state = State::Done;
         let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
         self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
-        cx.finished(now, record);
+        cx.finished(now, record, division);
     }
 }
 
@@ -177,13 +181,17 @@ impl Transport for Ndp {
             return None;
         }
         sender.state = State::Waiting;
+        let nic = &cx.nics[usize::from(sender.port)];
+        sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
         sender.next_packet(now, source, cx.facts, cx.effects)
     }
 
     #[inline(never)]
-    fn sent<E: Effects>(&mut self, source: Source, _done: u64, cx: &mut Context<'_, E>) {
+    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
+        sender.account.sent(done);
+        sender.turn(done, source, &cx.nics[usize::from(sender.port)]);
         if sender.may_send() {
             cx.nics[usize::from(sender.port)].request_departure(cx.effects);
         }
@@ -222,9 +230,13 @@ impl Transport for Ndp {
                 continue;
             }
             let before = std::mem::replace(&mut sender.port, port);
+            let card = &cx.nics[usize::from(before)];
+            sender.account.settle(now, || card.paused_for(sender.queue, place, now));
+            sender.account.cut(now);
             if sender.state == State::Ready {
                 cx.nics[usize::from(before)].remove(sender.queue, place);
                 cx.nics[usize::from(port)].push(sender.queue, place);
+                sender.turn(now, place, &cx.nics[usize::from(port)]);
             } else {
                 // Its packet that is leaving by the other card holds it up no longer.
                 self.wake(now, place, cx);
@@ -246,9 +258,8 @@ impl Transport for Ndp {
     }
 
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
-        for sender in self.under_way() {
-            let is_paused = nics[usize::from(sender.port)].wire.is_paused(sender.queue);
-            see(&View { sender, is_paused, facts });
+        for (sender, place) in self.under_way() {
+            see(&View { sender, place, nic: &nics[usize::from(sender.port)], facts });
         }
     }
 }
@@ -256,7 +267,8 @@ impl Transport for Ndp {
 /// The view of one flow.
 struct View<'a> {
     sender: &'a Sender,
-    is_paused: bool,
+    place: u32,
+    nic: &'a Nic,
     facts: &'a FlowFacts<'a>,
 }
 
@@ -269,11 +281,16 @@ impl FlowView for View<'_> {
         self.sender.record(Time::NEVER, Time::NEVER, self.facts)
     }
 
+    fn division(&self, now: u64) -> Division {
+        let queue = self.sender.queue;
+        self.sender.account.division(now, || self.nic.paused_for(queue, self.place, now))
+    }
+
     fn sample(&self, time: Time) -> FlowSample {
         self.sender.sample(time, self.facts)
     }
 
     fn waits_for(&self) -> String {
-        self.sender.waits_for(self.is_paused, self.facts)
+        self.sender.waits_for(self.nic.wire.is_paused(self.sender.queue), self.facts)
     }
 }

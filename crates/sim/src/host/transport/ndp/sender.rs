@@ -5,13 +5,15 @@ use incast_net::describe::network::PortId;
 use incast_net::describe::transport::LARGEST_BACKOFF;
 use incast_net::describe::transport::Repair;
 use incast_net::packet::{Data, Kind, Origin, Packet};
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{FlowRecord, FlowSample, Limit};
 use incast_units::{Bytes, Time};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
 use crate::facts::flows::{FlowFacts, Way};
+use crate::host::nic::Nic;
 use crate::host::program::Step;
+use crate::host::transport::account::Account;
 use crate::host::transport::context::Context;
 use crate::rank;
 use crate::recovery::{self, Cut, Recovery, Report, Selective, SentPacket, Settings};
@@ -38,6 +40,7 @@ pub(super) struct Sender {
     pub(super) queue: u8,
     backoff: u8,
     pub(super) port: PortId,
+    pub(super) account: Account,
     pub(super) flow: u32,
     /// Index among the host's flows.
     pub(super) index: u32,
@@ -97,6 +100,7 @@ impl Sender {
             queue: flow.queue,
             backoff: 0,
             port: cx.nic_for(step.flow, Way::Forth, hash),
+            account: Account::new(now),
             flow: step.flow,
             index,
             peer: step.peer,
@@ -145,6 +149,16 @@ impl Sender {
         self.credit > 0 && self.packets_known.next().is_some()
     }
 
+    /// Names what keeps its next packet back from now on.
+    pub(super) fn turn(&mut self, now: u64, place: u32, nic: &Nic) {
+        let limit = match self.packets_known.next() {
+            None => self.account.nothing_to_send(),
+            Some(_) if self.credit == 0 => Limit::Credit,
+            Some(_) => Limit::Card,
+        };
+        self.account.turn(now, limit, || nic.paused_for(self.queue, place, now));
+    }
+
     /// Creates the next packet: the lowest-numbered one that is to be sent again, or a new one.
     pub(super) fn next_packet<E: Effects>(
         &mut self,
@@ -160,7 +174,9 @@ impl Sender {
         let payload = sizes.payload.min(self.size - sequence);
         let size = sizes.data(payload);
         let inflight = u32::try_from(self.packets_known.inflight() + size).unwrap_or(u32::MAX);
-        self.resent += u64::from(self.packets_known.on_sent(SentPacket { sent: now, tag: 0, inflight }));
+        let again = self.packets_known.on_sent(SentPacket { sent: now, tag: 0, inflight });
+        self.account.packet(again);
+        self.resent += u64::from(again);
         self.credit -= 1;
         self.packets += 1;
         self.active = now;
@@ -289,6 +305,7 @@ impl Sender {
             self.set_timer(due, place, effects);
             return false;
         }
+        self.account.expired(now, now.saturating_sub(self.timeout(facts)));
         // Packets of one burst that are lost time out one after the other, and only the first doubles the timeout.
         if oldest.is_none_or(|sent| self.backoff == 0 || sent >= self.doubled) {
             self.timeouts += 1;

@@ -14,7 +14,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Controllers;
 use incast_net::packet::{IntRecords, Kind, Packet, flag, unpack_int};
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
 use incast_units::Time;
 
 use connection::Message;
@@ -70,14 +70,16 @@ impl Window {
     fn wake_since<E: Effects>(&mut self, now: u64, since: u64, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
         let nic = &mut cx.nics[usize::from(sender.port)];
+        let limit = sender.turn(now, place, nic);
+        let may_send = matches!(limit, Limit::Pacing | Limit::Card);
         match sender.state {
             State::Leaving if nic.is_leaving(now, place) => {
-                if sender.may_send() {
+                if may_send {
                     nic.request_departure(cx.effects);
                 }
                 return;
             }
-            State::Leaving | State::Blocked if !sender.may_send() => return,
+            State::Leaving | State::Blocked if !may_send => return,
             State::Ready | State::Done => return,
             // A new rate may have brought the next packet of a paced flow forward.
             State::Leaving | State::Blocked | State::Paced => {}
@@ -101,8 +103,9 @@ impl Window {
         }
         self.places[sender.message.index as usize] = NOT_UNDER_WAY;
         let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
+        let division = sender.division(now, place, &cx.nics[usize::from(sender.port)]);
         self.release(place, cx);
-        cx.finished(now, record);
+        cx.finished(now, record, division);
     }
 
     /// The first messages of a connection are done.
@@ -116,7 +119,9 @@ impl Window {
     ) {
         let sender = &mut self.senders[place as usize];
         let more = loop {
-            cx.finished(now, sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts));
+            let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
+            let division = sender.division(now, place, &cx.nics[usize::from(sender.port)]);
+            cx.finished(now, record, division);
             match sender.advance() {
                 Some(true) => {}
                 Some(false) => break true,
@@ -161,7 +166,7 @@ impl Window {
     ) {
         let facts = cx.facts;
         let sender = &mut self.senders[place as usize];
-        let idle = sender.add(now, index, step, facts);
+        let idle = sender.add(now, place, index, step, cx);
         self.note_place(index, place);
         let sender = &mut self.senders[place as usize];
         let limit = facts.transport.idle_limit().ps();
@@ -287,15 +292,20 @@ impl Transport for Window {
         if sender.state != State::Ready {
             return None;
         }
-        if !sender.may_send() {
-            sender.state = State::Blocked;
-            return None;
+        let nic = &cx.nics[usize::from(sender.port)];
+        match sender.turn(now, source, nic) {
+            Limit::Card => {}
+            Limit::Pacing => {
+                // Its rate has fallen since it became ready.
+                sender.pace(now, source, cx.facts, cx.effects);
+                return None;
+            }
+            _ => {
+                sender.state = State::Blocked;
+                return None;
+            }
         }
-        if sender.next_at > now {
-            // Its rate has fallen since it became ready.
-            sender.pace(now, source, cx.facts, cx.effects);
-            return None;
-        }
+        sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
         let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
         sender.next_packet(now, source, controllers.as_mut(), cx.facts, cx.effects)
     }
@@ -304,19 +314,28 @@ impl Transport for Window {
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
-        if sender.may_send() {
-            if sender.next_at <= done {
-                cx.nics[usize::from(sender.port)].request_departure(cx.effects);
-            } else {
-                sender.pace(done, source, cx.facts, cx.effects);
-            }
+        sender.account.sent(done);
+        if let Some(connection) = &mut sender.connection {
+            connection.sent(sender.account.divided());
+        }
+        let nic = &mut cx.nics[usize::from(sender.port)];
+        match sender.turn(done, source, nic) {
+            Limit::Card => nic.request_departure(cx.effects),
+            Limit::Pacing => sender.pace(done, source, cx.facts, cx.effects),
+            _ => {}
         }
     }
 
     #[inline(always)]
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
-        if self.senders[source as usize].state == State::Leaving {
-            self.wake_since(now, 0, source, cx);
+        let sender = &mut self.senders[source as usize];
+        match sender.state {
+            State::Leaving => self.wake_since(now, 0, source, cx),
+            // A higher rate made it ready while its packet left: it waits for the card from now on.
+            State::Ready => {
+                sender.turn(now, source, &cx.nics[usize::from(sender.port)]);
+            }
+            _ => {}
         }
     }
 
@@ -354,9 +373,11 @@ impl Transport for Window {
                 continue;
             }
             let before = std::mem::replace(&mut sender.port, port);
+            sender.change_card(now, place, &cx.nics[usize::from(before)]);
             if sender.state == State::Ready {
                 cx.nics[usize::from(before)].remove(sender.queue, place);
                 cx.nics[usize::from(port)].push(sender.queue, place);
+                sender.turn(now, place, &cx.nics[usize::from(port)]);
             } else {
                 // Its packet that is leaving by the other card holds it up no longer.
                 self.wake(now, place, cx);
@@ -386,9 +407,9 @@ impl Transport for Window {
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
         for (sender, place) in self.under_way() {
             let controllers = self.controllers[usize::from(sender.algorithm)].as_deref();
-            let is_paused = nics[usize::from(sender.port)].is_paused(sender.queue, place);
+            let nic = &nics[usize::from(sender.port)];
             for message in sender.messages() {
-                see(&View { sender, message, controllers, is_paused, facts });
+                see(&View { sender, message, place, controllers, nic, facts });
             }
         }
     }
@@ -398,8 +419,9 @@ impl Transport for Window {
 struct View<'a> {
     sender: &'a Sender,
     message: &'a Message,
+    place: u32,
     controllers: Option<&'a dyn Controllers>,
-    is_paused: bool,
+    nic: &'a Nic,
     facts: &'a FlowFacts<'a>,
 }
 
@@ -412,6 +434,10 @@ impl FlowView for View<'_> {
         self.sender.record(self.message, Time::NEVER, Time::NEVER, self.facts)
     }
 
+    fn division(&self, now: u64) -> Division {
+        self.sender.division_of(self.message, now, self.place, self.nic)
+    }
+
     fn sample(&self, time: Time) -> FlowSample {
         self.sender.sample(self.message, time, self.facts)
     }
@@ -421,6 +447,7 @@ impl FlowView for View<'_> {
     }
 
     fn waits_for(&self) -> String {
-        self.sender.waits_for(self.message, self.is_paused, self.facts)
+        let is_paused = self.nic.is_paused(self.sender.queue, self.place);
+        self.sender.waits_for(self.message, is_paused, self.facts)
     }
 }

@@ -7,7 +7,7 @@ use incast_net::describe::network::PortId;
 use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
 use incast_net::packet::{self, Data, Kind, Origin, Packet, flag};
 use incast_net::record::tally::Counts;
-use incast_net::record::{FlowRecord, FlowSample};
+use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
 use incast_units::{Bytes, Rate, Time};
 
 use super::connection::{Connection, Message};
@@ -16,7 +16,9 @@ use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
 use crate::facts::flows::{FlowFacts, Way};
 use crate::facts::stamps::Times;
+use crate::host::nic::Nic;
 use crate::host::program::Step;
+use crate::host::transport::account::Account;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
 use crate::rank;
@@ -48,6 +50,8 @@ pub(super) struct Sender {
     backoff: u8,
     pub(super) port: PortId,
     pub(super) algorithm: u16,
+    /// Its time, or the time of all messages of its connection.
+    pub(super) account: Account,
     /// The flow, or of a connection the first message that is not done.
     pub(super) message: Message,
     /// The rest of its connection, if it has one.
@@ -99,7 +103,7 @@ impl Sender {
         let hash = facts.hashes(step.flow).0;
         let (message, cut) = message(now, index, step, 0, facts);
         let connection =
-            facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, index));
+            facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, &message));
         let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
         let settings = Settings {
@@ -112,6 +116,7 @@ impl Sender {
             backoff: 0,
             port: cx.nic_for(step.flow, Way::Forth, hash),
             algorithm: flow.algorithm,
+            account: Account::new(now),
             message,
             connection,
             destination: facts.address(step.flow, Way::Forth),
@@ -141,12 +146,23 @@ impl Sender {
 
     /// Another message of its connection starts. Returns for how long the connection had nothing to send and nothing
     /// in flight, counted from its last packet, if it has ended such a pause. (ps)
-    pub(super) fn add(&mut self, now: u64, index: u32, step: Step, facts: &FlowFacts) -> Option<u64> {
+    pub(super) fn add<E>(
+        &mut self,
+        now: u64,
+        place: u32,
+        index: u32,
+        step: Step,
+        cx: &Context<'_, E>,
+    ) -> Option<u64> {
+        let (facts, nic) = (cx.facts, &cx.nics[usize::from(self.port)]);
         let connection = self.connection.as_deref_mut()?;
+        if connection.is_closed() {
+            self.account.settle(now, || nic.paused_for(self.queue, place, now));
+        }
         let last = connection.later().last().unwrap_or(&self.message);
         let (message, cut) = message(now, index, step, last.end, facts);
         self.recovery.extend(cut.packets, cut.last);
-        self.message = connection.add(message)?;
+        self.message = connection.add(message, self.account.divided())?;
         Some(now - self.last_sent)
     }
 
@@ -204,6 +220,47 @@ impl Sender {
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.message.index))
     }
 
+    /// Returns what keeps its next packet back, apart from a packet of it that leaves.
+    #[inline]
+    pub(super) fn limit(&self, now: u64) -> Limit {
+        let inflight = self.recovery.inflight();
+        match self.recovery.next() {
+            None => self.account.nothing_to_send(),
+            Some(_) if inflight > 0 && inflight >= self.window => Limit::Window,
+            Some(_) if self.next_at > now => Limit::Pacing,
+            Some(_) => Limit::Card,
+        }
+    }
+
+    /// Names its limit from now on. Returns it.
+    #[inline]
+    pub(super) fn turn(&mut self, now: u64, place: u32, nic: &Nic) -> Limit {
+        let limit = self.limit(now);
+        self.account.turn(now, limit, || nic.paused_for(self.queue, place, now));
+        limit
+    }
+
+    /// Returns the division of the time of its first message.
+    pub(super) fn division(&self, now: u64, place: u32, nic: &Nic) -> Division {
+        self.division_of(&self.message, now, place, nic)
+    }
+
+    /// Returns the division of the time of a message that has started.
+    pub(super) fn division_of(&self, message: &Message, now: u64, place: u32, nic: &Nic) -> Division {
+        let paused = || nic.paused_for(self.queue, place, now);
+        let Some(connection) = &self.connection else { return self.account.division(now, paused) };
+        connection.division(message, now, || self.account.until(now, paused))
+    }
+
+    /// Its packets leave by another card from now on; the one that is leaving does not count to its end.
+    pub(super) fn change_card(&mut self, now: u64, place: u32, before: &Nic) {
+        self.account.settle(now, || before.paused_for(self.queue, place, now));
+        self.account.cut(now);
+        if let Some(connection) = &mut self.connection {
+            connection.cut(now, self.account.divided().1);
+        }
+    }
+
     /// Whether it has something to send and room in its window. One packet may always be in flight.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
@@ -244,9 +301,13 @@ impl Sender {
             history.on_sent(number, self.recovery.acknowledged(), record);
         }
         let again = self.recovery.on_sent(record);
+        self.account.packet(again);
         let message = if is_later { self.later_with(number)? } else { &mut self.message };
         message.resent += u64::from(again);
         message.packets += 1;
+        if let Some(connection) = &mut self.connection {
+            connection.on_sent(now, number, again, flags & flag::LAST != 0);
+        }
         self.last_sent = now;
         self.paced_from = match facts.transport.pacing {
             Pacing::Restart => now,
@@ -448,6 +509,8 @@ impl Sender {
         if self.recovery.inflight() == 0 {
             return false;
         }
+        // It was set so long ago, before the back-off grows.
+        self.account.expired(now, now - (facts.transport.rto.ps() << self.backoff));
         self.message.timeouts += 1;
         if let Some(entropies) = &mut self.entropies {
             entropies.timeout(now);

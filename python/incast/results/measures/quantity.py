@@ -1,4 +1,4 @@
-"""Quantities of the ledger: values with a dimension, and the bands that rules are made of."""
+"""Values with a dimension."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ class Quantity:
             measured.
         dimension: ``bytes``, ``time``, ``rate`` or ``number``.
         samples: How many samples a percentile was taken from; None for other values.
+        at_least: Whether the value is only a lower bound, since flows did not finish.
     """
 
     value: float
     dimension: str = "number"
     samples: int | None = None
+    at_least: bool = False
 
     def shown(self, unit: str, places: int = 3) -> str:
         """The value in a unit: ``76.1 KB``.
@@ -56,18 +58,20 @@ class Quantity:
         """
         dimension, size = unit_of(unit)
         if dimension != self.dimension:
-            raise ValueError(f"{unit!r} is not a unit of {_NAMES[self.dimension]}")
+            raise ValueError(f"{unit!r} is not a unit of {NAMES[self.dimension]}")
         if math.isnan(self.value):
             return "none"
         if math.isinf(self.value):
             return "never" if self.dimension == "time" else "no limit"
         number = digits(self.value / size, places)
+        if self.at_least:
+            number = f"≥ {number}"
         if unit in ("%", "x"):
             return f"{number} %" if unit == "%" else f"{number}×"
         return f"{number} {unit}".strip()
 
 
-_NAMES = {"bytes": "an amount of bytes", "time": "a time", "rate": "a rate", "number": "a pure number"}
+NAMES = {"bytes": "an amount of bytes", "time": "a time", "rate": "a rate", "number": "a pure number"}
 
 
 def digits(value: float, significant: int = 3) -> str:
@@ -114,72 +118,3 @@ def picoseconds(text: str) -> int:
     if found.dimension != "time":
         raise ValueError(f"{text!r} is not a time; write one like 12us")
     return round(found.value * 1e12)
-
-
-@dataclass(frozen=True)
-class Band:
-    """An interval, ends included.
-
-    Attributes:
-        text: As it was written: ``65KB to 85KB``, ``at least 2x``, ``at most 20us``.
-        low: Lower end; ``-inf`` for none.
-        high: Upper end; ``inf`` for none.
-        dimension: Of its ends.
-    """
-
-    text: str
-    low: float
-    high: float
-    dimension: str
-
-    @classmethod
-    def parse(cls, text: str) -> Band:
-        """Reads a band.
-
-        Raises:
-            ValueError: When the text is none, or its lower end is above the upper one.
-        """
-        stripped = text.strip()
-        if stripped.startswith("at least "):
-            end = quantity(stripped.removeprefix("at least "))
-            return cls(stripped, end.value, math.inf, end.dimension)
-        if stripped.startswith("at most "):
-            end = quantity(stripped.removeprefix("at most "))
-            return cls(stripped, -math.inf, end.value, end.dimension)
-        low, to, high = stripped.partition(" to ")
-        if not to:
-            raise ValueError(
-                f"{text!r} is not a band; write one like 65KB to 85KB, at least 2x or at most 20us"
-            )
-        ends = quantity(low), quantity(high)
-        if ends[0].dimension != ends[1].dimension:
-            raise ValueError(f"{text!r} runs from {_NAMES[ends[0].dimension]} to {_NAMES[ends[1].dimension]}")
-        if ends[0].value > ends[1].value:
-            raise ValueError(f"{text!r} runs backward")
-        return cls(stripped, ends[0].value, ends[1].value, ends[0].dimension)
-
-    def holds(self, found: Quantity) -> bool:
-        """Whether a value lies in the band. What could not be measured lies in none.
-
-        Raises:
-            ValueError: When the value is of another dimension.
-        """
-        self.fits(found)
-        return self.low <= found.value <= self.high
-
-    def fits(self, found: Quantity) -> None:
-        """Refuses a value of another dimension than the band.
-
-        Raises:
-            ValueError: When it is.
-        """
-        if found.dimension != self.dimension:
-            raise ValueError(f"{self.text!r} is not a band of {_NAMES[found.dimension]}")
-
-    def holds_all(self, low: float, high: float) -> bool:
-        """Whether a whole interval lies in the band."""
-        return self.low <= low and high <= self.high
-
-    def touches(self, low: float, high: float) -> bool:
-        """Whether some of an interval lies in the band."""
-        return low <= self.high and high >= self.low

@@ -1,0 +1,133 @@
+//! The division of a sender's time by what kept its next packet back, the same in all transports.
+//!
+//! After each event of a sender one limit holds until the next; [`Account::turn`] names it. A packet is credited in
+//! full when its first bit leaves.
+
+use incast_net::record::{Division, Limit};
+use incast_units::Time;
+
+/// The limits that a sender itself can have: all but [`Limit::Connection`], which is the last.
+pub(crate) type Times = [u64; Limit::Connection as usize];
+
+/// The divided time of a sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    /// By limit. (ps)
+    times: Times,
+    /// All time before this is divided, and `limit` holds from then on. While a packet of the sender leaves, it is in
+    /// the future. (ps)
+    since: u64,
+    limit: Limit,
+    /// [`Limit::Sending`] or [`Limit::Repair`], of the packet sent last.
+    leaving: Limit,
+    /// Paused time when [`Limit::Card`] began. (ps)
+    paused: u64,
+}
+
+impl Account {
+    /// The account of a sender that starts.
+    pub(crate) const fn new(now: u64) -> Self {
+        let times = [0; Limit::Connection as usize];
+        Self { times, since: now, limit: Limit::Answer, leaving: Limit::Sending, paused: 0 }
+    }
+
+    /// The limit of a sender that has nothing to send.
+    #[inline]
+    pub(crate) fn nothing_to_send(&self) -> Limit {
+        if self.leaving == Limit::Repair { Limit::Repair } else { Limit::Answer }
+    }
+
+    /// The current wait ends. `paused` is the paused time so far of what the sender waits with at its card.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: u64, paused: impl Fn() -> u64) {
+        if now <= self.since {
+            return;
+        }
+        let mut wait = now - self.since;
+        self.since = now;
+        if self.limit == Limit::Card {
+            let part = (paused() - self.paused).min(wait);
+            self.times[Limit::Paused as usize] += part;
+            wait -= part;
+        }
+        self.times[self.limit as usize] += wait;
+    }
+
+    /// From now on, or from the end of the packet that leaves, this limit holds. A wait is one piece while its limit
+    /// stays.
+    #[inline]
+    pub(crate) fn turn(&mut self, now: u64, limit: Limit, paused: impl Fn() -> u64) {
+        if limit == self.limit {
+            // A packet has left, and its sender waits for its card.
+            if limit == Limit::Card && now == self.since {
+                self.paused = paused();
+            }
+            return;
+        }
+        self.settle(now, &paused);
+        if limit == Limit::Card {
+            self.paused = paused();
+        }
+        self.limit = limit;
+    }
+
+    /// A packet is taken, for the first time or `again`.
+    #[inline]
+    pub(crate) fn packet(&mut self, again: bool) {
+        self.leaving = if again { Limit::Repair } else { Limit::Sending };
+    }
+
+    /// Transmission of that packet has begun; it ends at `done`.
+    #[inline]
+    pub(crate) fn sent(&mut self, done: u64) {
+        if done > self.since {
+            self.times[self.leaving as usize] += done - self.since;
+            self.since = done;
+        }
+    }
+
+    /// A timer that was set at `set_at` makes the sender send something again: its wait was for that.
+    pub(crate) fn expired(&mut self, now: u64, set_at: u64) {
+        if matches!(self.limit, Limit::Window | Limit::Answer | Limit::Credit) && now > self.since {
+            let from = set_at.clamp(self.since, now);
+            self.times[self.limit as usize] += from - self.since;
+            self.times[Limit::Repair as usize] += now - from;
+            self.since = now;
+        }
+    }
+
+    /// Takes back what is not over of a packet that leaves.
+    pub(crate) fn cut(&mut self, now: u64) {
+        if self.since > now {
+            self.times[self.leaving as usize] -= self.since - now;
+            self.since = now;
+        }
+    }
+
+    /// Returns the time up to which all is divided, and its division. (ps)
+    pub(crate) const fn divided(&self) -> (u64, Times) {
+        (self.since, self.times)
+    }
+
+    /// Returns the division up to `now`.
+    pub(crate) fn until(&self, now: u64, paused: impl Fn() -> u64) -> Times {
+        let mut account = *self;
+        account.cut(now);
+        account.settle(now, paused);
+        account.times
+    }
+
+    /// Returns the division up to `now`, for a record.
+    pub(crate) fn division(&self, now: u64, paused: impl Fn() -> u64) -> Division {
+        division(&self.until(now, paused))
+    }
+}
+
+/// Converts times by limit to a division.
+pub(crate) fn division(times: &Times) -> Division {
+    let mut division = Division::ZERO;
+    for (limit, time) in Limit::ALL.iter().zip(times) {
+        division.add(*limit, Time::from_ps(*time));
+    }
+    division
+}

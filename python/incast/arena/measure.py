@@ -1,0 +1,76 @@
+"""The numbers by which the arena judges a run: measures that any command can ask for, and two of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from incast.arena.entries import Metric
+from incast.arena.score import Observed
+from incast.results.measures.call import Call
+from incast.results.measures.quantity import picoseconds
+from incast.results.measures.view import View
+from incast.results.result import Result
+
+
+def observe(metrics: Sequence[Metric], result: Result) -> list[Observed]:
+    """Returns the values of some metrics in a run.
+
+    Args:
+        metrics: The metrics.
+        result: The result of the run.
+
+    Raises:
+        ValueError: When the run does not have one of them.
+    """
+    view = View(str(result.info["name"]), result)
+    return [_value(metric, view) for metric in metrics]
+
+
+def _value(metric: Metric, view: View) -> Observed:
+    own = OWN.get(metric.measure)
+    found = own(view, **metric.arguments) if own else _called(metric.measure, metric.arguments, view)
+    if not math.isfinite(found.value) or found.value < 0:
+        raise ValueError(f"{metric.name} is {found.value}")
+    return found
+
+
+def _called(name: str, arguments: Mapping[str, Any], view: View) -> Observed:
+    found = Call.made(name, keyed=arguments).of(view)
+    return Observed(found.value, found.at_least)
+
+
+def rtt_inflation(view: View, port: str, stat: str, start: str, end: str, rtt: str) -> Observed:
+    """Returns 1 plus the time that a queue takes to leave a port, in base RTTs.
+
+    Args:
+        view: The run.
+        port: The port.
+        stat: ``mean`` or ``max`` of its samples.
+        start: The first instant.
+        end: The last one.
+        rtt: The base RTT of the network, for packets to which no algorithm adds anything.
+    """
+    series = view.port(port)
+    queue = _called("queue", {"port": port, "stat": stat, "start": start, "end": end}, view)
+    return Observed(1 + queue.value * 8e12 / (series.rate_bps * picoseconds(rtt)))
+
+
+def carried_least(view: View, parts: Sequence[Mapping[str, Any]], start: str, end: str) -> Observed:
+    """Returns the least of what several ports carry.
+
+    Args:
+        view: The run.
+        parts: Of each port its ``port``, and the ``flows`` that cross it.
+        start: The first instant.
+        end: The last one.
+    """
+    found = (_called("carried", {**part, "start": start, "end": end}, view) for part in parts)
+    return min(found, key=lambda one: one.value)
+
+
+OWN: Mapping[str, Callable[..., Observed]] = {
+    function.__name__: function for function in (rtt_inflation, carried_least)
+}
+"""Measures of the arena alone, by name."""

@@ -1,0 +1,238 @@
+"""``incast explain``: what kept the packets of flows back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incast import catalogue
+from incast.cli.options import Commands, add_command, count
+from incast.cli.show import head, not_complete, open_result
+from incast.cli.table import columns, number, paragraph, table
+from incast.errors import ResultError
+from incast.results import limits
+from incast.results.result import Result
+
+WORST = 10
+"""Number of the slowest flows that are shown."""
+
+_BAD_INPUT = 2
+
+_MOST_NAMED = 3
+_LEAST_NAMED = 0.05
+"""Largest number of limits that the line of a flow names, and the least share of each in its time."""
+
+
+def add(commands: Commands) -> None:
+    """Adds the command."""
+    sub = add_command(
+        commands,
+        act,
+        "explain",
+        "say what kept flows back: windows, rates, their cards, pauses, losses",
+        "Says what kept flows back. The time of each flow is divided by what kept its next packet back: its "
+        "window, its rate, other packets at its card, pauses, repairs of losses, or answers of "
+        "its receiver.",
+    )
+    sub.add_argument("result", type=Path, metavar="RESULT", help="the folder of a result")
+    one = sub.add_mutually_exclusive_group()
+    one.add_argument(
+        "--worst",
+        type=count,
+        default=WORST,
+        metavar="N",
+        help=f"how many of the slowest flows are shown (default: {WORST})",
+    )
+    one.add_argument("--flow", metavar="FLOW", help="one flow: its number, or its name like burst.3")
+
+
+def act(options: argparse.Namespace) -> int:
+    """Prints the divided times of all flows and of the slowest, or of one."""
+    result = open_result(options.result)
+    check(options.result, result)
+    if options.flow is None:
+        print("\n\n".join([_above(options.result, result), *_overview(result, options.worst)]))
+        return 0
+    try:
+        text = one_flow(result, options.flow)
+    except KeyError as error:
+        print(f"incast: {error.args[0]}", file=sys.stderr)
+        return _BAD_INPUT
+    print(f"{_above(options.result, result)}\n\n{text}")
+    return 0
+
+
+def check(folder: Path, result: Result) -> None:
+    """Raises if the time of a result's flows is not divided.
+
+    Args:
+        folder: Where it is.
+        result: The result.
+
+    Raises:
+        ResultError: With the reason.
+    """
+    if limits.has_limits(result):
+        return
+    if result.info.get("testbed"):
+        raise ResultError(f"{folder} was measured on a testbed, where nothing divides the time of flows")
+    version = result.info["incast_version"]
+    raise ResultError(
+        f"{folder} has no limits: Incast {version}, which made it, did not divide the time of flows\n"
+        f"    help: incast run {folder}/scenario.toml runs it again"
+    )
+
+
+def _above(folder: Path, result: Result) -> str:
+    """The title of a result and its warnings; for a killed run first that it was killed."""
+    lines = [] if result.info.get("outcome") else [not_complete(result)]
+    return "\n".join([*lines, *head(folder, result)])
+
+
+def _overview(result: Result, worst: int) -> list[str]:
+    summed = [row for row in limits.summed(result, result.info.get("summary") or {}) if row["flows"]]
+    if not summed:
+        return ["no flow that counts has started"]
+    shown = [name for name in limits.names(result) if any(row["limits_ps"][name] for row in summed)]
+    with_groups = any(row["group"] is not None for row in summed)
+    heads = [("flows", ""), ("time", "us"), *((name, "%") for name in shown)]
+    titles = columns(*(["traffic"] if with_groups else []), "class", *heads)
+    rows = [[*([row["group"] or "all"] if with_groups else []), *_sums(row, shown)] for row in summed]
+    text = table(titles, rows)
+    found = [f"time of flows that count, by what kept their next packet back\n{text}"]
+    return [*found, *_slowest(result, worst), *_jobs(result, worst)]
+
+
+def _sums(row: Mapping[str, Any], shown: Sequence[str]) -> list[str]:
+    time = row["time_ps"]
+    parts = (100 * row["limits_ps"][name] / time if time else 0.0 for name in shown)
+    return [row["class"], f"{row['flows']:,}", number(time / row["flows"] / 1e6), *map(number, parts)]
+
+
+def _slowest(result: Result, worst: int) -> list[str]:
+    flows = result.flows
+    mask = limits.chosen_by_default(result)
+    rows = np.flatnonzero(mask)
+    time = limits.times(result, "time_ps")
+    slowdown = flows.column("slowdown")
+    # Those that did not finish come first, by their time, then the others by their slowdown.
+    key = [(bool(flows.column("finished")[row]), *_place(slowdown[row], time[row])) for row in rows]
+    order = sorted(range(len(rows)), key=lambda place: (key[place], rows[place]))[:worst]
+    by_limit = {name: limits.times(result, f"{name}_ps") for name in limits.names(result)}
+    names = flow_names(result)
+    lines = []
+    for row in rows[order]:
+        of = {name: int(times[row]) for name, times in by_limit.items()}
+        size = flows.column("size_bytes")[row]
+        lines.append(
+            [
+                names[row],
+                str(flows.column("source")[row]),
+                str(flows.column("destination")[row]),
+                number(float(size) / 1e3),
+                number(int(time[row]) / 1e6),
+                number(float(slowdown[row])) if flows.column("finished")[row] else "open",
+                kept_back_by(of, int(time[row])),
+            ]
+        )
+    heads = (("size", "KB"), ("time", "us"), ("slowdown", ""))
+    heading = f"the {len(lines):,} slowest of {len(rows):,} flows, by slowdown"
+    return [f"{heading}\n{table(columns('flow', 'from', 'to', *heads, 'kept back by'), lines)}"]
+
+
+def _jobs(result: Result, worst: int) -> list[str]:
+    """The divided times of the slowest jobs that ended."""
+    jobs = result.job_limits
+    time = jobs.column("time_ps").astype(np.float64)
+    ended = np.flatnonzero(~np.isnan(time))
+    order = ended[np.argsort(-time[ended], kind="stable")][:worst]
+    if not len(order):
+        return []
+    names = [name.removesuffix("_ps") for name in jobs.columns if name.endswith("_ps") and name != "time_ps"]
+    parts = {name: jobs.column(f"{name}_ps").astype(np.float64) for name in names}
+    shown = [name for name in names if parts[name][order].any()]
+    rows = [
+        [
+            str(jobs.column("job")[row]),
+            number(time[row] / 1e6),
+            *(number(100 * parts[name][row] / time[row] if time[row] else 0.0) for name in shown),
+        ]
+        for row in order
+    ]
+    heads = columns("job", ("time", "us"), *((name, "%") for name in shown))
+    heading = (
+        f"the {len(order):,} slowest of {len(jobs):,} jobs, along the operations that decided their ends"
+    )
+    return [f"{heading}\n{table(heads, rows)}"]
+
+
+def _place(slowdown: float, time: int) -> tuple[float, int]:
+    """Returns the order of a flow among others: the slowest first, and by time where there is no slowdown."""
+    return (0.0 if np.isnan(slowdown) else -float(slowdown), -int(time))
+
+
+def kept_back_by(of: Mapping[str, int], time: int) -> str:
+    """Names the limits that took the largest parts of a flow's time.
+
+    Args:
+        of: Its time by limit.
+        time: The sum.
+    """
+    order = sorted((name for name in of if name != "sending"), key=lambda name: -of[name])
+    parts = [(name, of[name] / time) for name in order[:_MOST_NAMED] if time]
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in parts if share >= _LEAST_NAMED) or "–"
+
+
+def flow_names(result: Result) -> list[str]:
+    """Returns the name of each flow by its traffic block and its place there, as ``find_flows`` reads it."""
+    groups, numbers = result.flows.column("group"), result.flows.column("flow")
+    names = [""] * len(groups)
+    seen: dict[str, int] = {}
+    for row in np.argsort(numbers, kind="stable"):
+        place = seen.get(groups[row], 0)
+        seen[groups[row]] = place + 1
+        names[row] = f"{groups[row]}.{place}"
+    return names
+
+
+def one_flow(result: Result, flow: str) -> str:
+    """Describes the divided time of one flow.
+
+    Args:
+        result: The result.
+        flow: Its number or its name.
+
+    Raises:
+        KeyError: When there is no such flow, or it has not started.
+    """
+    found = result.find_flows(int(flow) if flow.isdecimal() else flow)
+    if len(found) > 1:
+        raise KeyError(f"{flow!r} means {len(found)} flows; write {flow}.0 for the first")
+    rows = np.flatnonzero(result.flows.column("flow") == found[0])
+    if not len(rows):
+        raise KeyError(f"there is no flow {found[0]}")
+    row, flows = int(rows[0]), result.flows
+    if not flows.column("started")[row]:
+        raise KeyError(f"flow {found[0]} had not started when the run ended")
+    of = result.limits_of(found[0])
+    time = sum(of.values())
+    name = f"{flow_names(result)[row]} (flow {found[0]})"
+    ends = f"{flows.column('source')[row]} to {flows.column('destination')[row]}"
+    size = flows.column("size_bytes")[row]
+    bytes_ = "until it is stopped" if np.isnan(float(size)) else f"{number(float(size) / 1e3)} KB"
+    slowdown = float(flows.column("slowdown")[row])
+    end = "" if np.isnan(slowdown) else f", {number(slowdown)} times its ideal time"
+    end = end if flows.column("finished")[row] else ", not finished"
+    lines = [paragraph(f"{name}, {ends}, {bytes_}: {number(time / 1e6)} us{end}")]
+    meanings = catalogue.columns("limits")
+    shown = sorted((name for name in of if of[name]), key=lambda name: -of[name])
+    parts = [
+        [name, f"{number(of[name] / 1e6)}", f"{100 * of[name] / time:.1f}", meanings[f"{name}_ps"]]
+        for name in shown
+    ]
+    return "\n".join([*lines, table(columns("", ("", "us"), ("", "%"), ""), parts)]) if parts else lines[0]

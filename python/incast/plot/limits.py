@@ -1,0 +1,92 @@
+"""The divided times of flows, over their sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incast.plot import style
+from incast.results import limits as divided
+from incast.results.result import Result
+from incast.results.stats import equal_bins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOOKS = {
+    "sending": ("#009e73", ""),
+    "answer": ("#c8c8c8", ""),
+    "window": ("#d55e00", ""),
+    "pacing": ("#e69f00", "///"),
+    "credit": ("#56b4e9", ""),
+    "card": ("#0072b2", "\\\\\\"),
+    "paused": ("#000000", ""),
+    "repair": ("#cc79a7", "xxx"),
+    "connection": ("#6b6b6b", "..."),
+}
+"""The colour and the hatch of each limit."""
+
+_UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
+
+
+def limits(result: Result, bins: int = 10, axes: Axes | None = None) -> Axes:
+    """Draws what kept the packets of flows back, as shares of their time, over the sizes of flows.
+
+    Flows that count are divided by their sizes into bins with about equally many.
+
+    Args:
+        result: The result.
+        bins: The largest number of bins.
+        axes: Axes to draw into; by default new ones.
+
+    Raises:
+        ValueError: When there is nothing to draw.
+    """
+    import matplotlib.pyplot as plt
+
+    if not divided.has_limits(result):
+        raise ValueError("the time of flows is not divided")
+    times = result.flow_times()
+    size = result.flows.column("size_bytes").astype(np.float64)
+    chosen = divided.chosen_by_default(result) & ~np.isnan(size)
+    if not len(times.size_bytes):
+        raise ValueError("no flow with a size finished")
+    edges = equal_bins(times, bins)
+    place = np.searchsorted(edges, size, side="left") - 1
+    shares = [result.limit_shares(chosen & (place == n)) for n in range(len(edges))]
+    names = [name for name in divided.names(result) if any(of[name] for of in shares)]
+    with style.look():
+        if axes is None:
+            axes = plt.figure(figsize=(style.COLUMN, 2.2), layout="constrained").add_subplot()
+        bottom = np.zeros(len(edges))
+        for name in names:
+            height = np.array([100 * of[name] for of in shares])
+            colour, hatch = _LOOKS.get(name, ("#ffffff", "+++"))
+            axes.bar(
+                range(len(edges)),
+                height,
+                bottom=bottom,
+                width=0.9,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.3,
+                label=name,
+            )
+            bottom += height
+        axes.set_xticks(range(len(edges)), [_from(edge) for edge in edges], rotation=45)
+        axes.set_xlabel("flows above this size")
+        axes.set_ylabel("share of their time (%)")
+        axes.set_ylim(0, 100)
+        axes.grid(axis="x", visible=False)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), labelspacing=0.25)
+    return axes
+
+
+def _from(edge: int) -> str:
+    """Returns a size in short form."""
+    for size, unit in _UNITS:
+        if edge >= size:
+            return f"{edge / size:.3g} {unit}"
+    return f"{edge} B" if edge else "0"

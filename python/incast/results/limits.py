@@ -1,0 +1,111 @@
+"""The divided times of flows: what kept their next packets back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from incast.results.arrays import Ints
+from incast.results.tables import Tables
+
+CONTROL = ("window", "pacing")
+"""The limits that an algorithm sets."""
+
+LEAST_SHARE = 0.01
+"""Share of a flow's time up to which its algorithm has not held it back: a rate that rounds to just below the
+line's paces by a picosecond."""
+
+_OTHERS = ("time_ps",)
+
+
+def names(result: Tables) -> list[str]:
+    """Returns the names of the limits, in the order of the table.
+
+    Args:
+        result: The result.
+    """
+    columns = (name for name in result.limits.columns if name.endswith("_ps"))
+    return [name.removesuffix("_ps") for name in columns if name not in _OTHERS and "_queued_" not in name]
+
+
+def has_limits(result: Tables) -> bool:
+    """Whether the time of a result's flows is divided; earlier versions and testbeds do not divide it."""
+    return len(result.limits) > 0 or len(result.flows) == 0
+
+
+def times(result: Tables, column: str) -> Ints:
+    """Returns a column of the table ``limits`` for each row of ``flows``, 0 where that has none.
+
+    Args:
+        result: The result.
+        column: The name of the column.
+    """
+    flows, limits = result.flows.column("flow"), result.limits
+    found = np.zeros(len(flows), dtype=np.int64)
+    if len(flows):
+        order = np.argsort(flows, kind="stable")
+        place = np.minimum(np.searchsorted(flows, limits.column("flow"), sorter=order), len(flows) - 1)
+        rows = order[place]
+        # A killed run may have rows of flows that are not in the other table yet.
+        known = flows[rows] == limits.column("flow")
+        found[rows[known]] = limits.column(column)[known]
+    return found
+
+
+def chosen_by_default(result: Tables) -> npt.NDArray[np.bool_]:
+    """Returns the mask of the flows that count and have started."""
+    mask: npt.NDArray[np.bool_] = result.flows.column("counted") & result.flows.column("started")
+    return mask
+
+
+def shares(result: Tables, chosen: npt.NDArray[np.bool_] | None) -> dict[str, float]:
+    """Returns the shares of limits in the summed time of flows; all are 0 without any time.
+
+    Args:
+        result: The result.
+        chosen: The mask of the flows, by default those that count.
+    """
+    mask = chosen_by_default(result) if chosen is None else chosen
+    total = int(times(result, "time_ps")[mask].sum())
+    return {
+        name: int(times(result, f"{name}_ps")[mask].sum()) / total if total else 0.0 for name in names(result)
+    }
+
+
+def held_back(result: Tables) -> int | None:
+    """Returns the number of flows that their algorithm has held back for more than 1 % of their time.
+
+    Flows under ``constant`` do not count.
+
+    Args:
+        result: The result.
+
+    Returns:
+        The number; None if the time of flows is not divided.
+    """
+    if not has_limits(result):
+        return None
+    control = sum(times(result, f"{name}_ps") for name in CONTROL)
+    algorithms = result.flows.column("algorithm")
+    controlled = np.array([not name.startswith("constant") for name in algorithms], dtype=bool)
+    return int((controlled & (control > LEAST_SHARE * times(result, "time_ps"))).sum())
+
+
+def summed(result: Tables, summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Returns the divided times by class of size and traffic block, as the summary has them.
+
+    Of a run that was killed, which has no summary, all flows are one class.
+
+    Args:
+        result: The result.
+        summary: Its summary; empty if it has none.
+    """
+    if summary.get("limits") or not has_limits(result):
+        return list(summary.get("limits", []))
+    mask = chosen_by_default(result)
+    total = {name: int(times(result, f"{name}_ps")[mask].sum()) for name in names(result)}
+    time = int(times(result, "time_ps")[mask].sum())
+    return [{"class": "all", "group": None, "flows": int(mask.sum()), "time_ps": time, "limits_ps": total}]

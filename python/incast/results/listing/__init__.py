@@ -1,0 +1,1 @@
+"""Listings of results: their content, and the forms that it takes."""

@@ -1,0 +1,237 @@
+"""The listings of grids: means over seeds, and one measure over two axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from incast._terminal import WIDTH, cells
+from incast.results import stats
+from incast.results.grid import Asked, Entry, Grid, asked, headings
+from incast.results.listing import forms
+from incast.results.listing.sheet import Column, Listing, number
+from incast.results.measures.named import DECLARED, UNITS, Measure
+from incast.results.stats import Estimate
+from incast.results.titles import number_of, title
+
+SHOWN = (
+    "jobs.mean",
+    "jobs.slowest",
+    "jobs.bound",
+    "busbw",
+    "unfinished.jobs",
+    "unfinished.flows",
+    "mean.all",
+    "p99.all",
+    "queue.mean",
+    "queue.peak",
+    "p99.small",
+    "resent",
+    "dropped",
+)
+"""Measures that are shown, as far as there is room."""
+
+
+def estimate(entry: Entry, measure: Asked) -> Estimate | None:
+    """Returns the mean of a measure over the sound runs of an entry; None without a value."""
+    sound = [run for run in entry.runs if run.sound]
+    values = [value for run in sound if (value := run.value(measure)) is not None]
+    return Estimate.of(values, drawn=stats.drawn(run.info for run in sound)) if values else None
+
+
+def at_least(entry: Entry, measure: Measure) -> bool:
+    """Whether the mean of a measure is only a lower bound, since flows did not finish in some run."""
+    return any(not run.at_least.isdisjoint(measure.metrics) for run in entry.runs if run.sound)
+
+
+def cell(of: Estimate | None, scale: float, at_least: bool = False) -> str:
+    """Returns a mean and half of its interval, with the same digits: ``2.58 ± 0.31``.
+
+    Args:
+        of: The mean; None is a dash.
+        scale: What it is divided by.
+        at_least: Whether it is only a lower bound, which has no interval.
+    """
+    if of is None:
+        return "–"
+    text = number(of.mean / scale)
+    if at_least:
+        return f"≥ {text}"
+    if of.half_width is None:
+        return text
+    return f"{text} ± {of.half_width / scale:,.{len(text.partition('.')[2])}f}"
+
+
+def means(grid: Grid, measures: Sequence[str | Asked] = (), width: int | None = None) -> Listing:
+    """Returns the means over the seeds, a row for each entry, in the order in which they were asked for.
+
+    Args:
+        grid: The grid.
+        measures: What to show, or its names; by default all of :data:`SHOWN` that are somewhere not 0.
+        width: Widest line of a terminal; measures that do not fit are left out. None for all.
+    """
+    columns, rows = left(grid)
+    runs = [[*row, _runs(entry)] for row, entry in zip(rows, grid.entries, strict=True)]
+    columns, rows = [*columns, Column("runs")], runs
+    least = len(columns)
+    for measure in map(_asked, measures or SHOWN):
+        declared = _declared(measure)
+        found = [estimate(entry, measure) for entry in grid.entries]
+        if not measures and not any(one and one.mean for one in found):
+            continue
+        wider = [*columns, Column(*declared.heading)]
+        bounds = [at_least(entry, declared) for entry in grid.entries]
+        more = [
+            [*row, cell(one, declared.scale, bound)]
+            for row, one, bound in zip(rows, found, bounds, strict=True)
+        ]
+        lines = forms.table(wider, more).splitlines() if width else []
+        if len(columns) > least and any(cells(line) > (width or 0) for line in lines):
+            continue
+        columns, rows = wider, more
+    return Listing(f"means, {grid.name}", columns, rows, _notes(grid))
+
+
+def crossed(
+    grid: Grid, measure: str | Asked, rows: str | None = None, columns: str | None = None
+) -> list[Listing]:
+    """Returns one measure over two axes, a table for each combination of the values of the others.
+
+    Args:
+        grid: The grid, of which two axes vary.
+        measure: The number, or its name.
+        rows: The axis of the rows; by default the one with most numbers.
+        columns: The axis of the columns; by default the algorithms.
+
+    Raises:
+        KeyError: When an axis does not vary or there is none.
+        ValueError: When there are not two of them.
+    """
+    of = _asked(measure)
+    declared = _declared(of)
+    down, across = _two(grid, rows, columns)
+    rest = [n for n in grid.varying if n not in (down, across)]
+    heads = headings(grid.axes)
+    parts: dict[tuple[str, ...], dict[tuple[str, str], Entry]] = {}
+    for entry in grid.entries:
+        part = parts.setdefault(tuple(shown(grid, entry, n) for n in rest), {})
+        name = shown(grid, entry, across)
+        part[shown(grid, entry, down), name if across == grid.choice else f"{heads[across]} {name}"] = entry
+    unit = UNITS.get(declared.kind, "")
+    listings = []
+    for values, part in parts.items():
+        where = ", ".join(f"{heads[n]} {value}" for n, value in zip(rest, values, strict=True))
+        names = list(dict.fromkeys(column for _, column in part))
+        cells_ = [
+            [row, *(_of(part.get((row, name)), of, declared) for name in names)]
+            for row in dict.fromkeys(row for row, _ in part)
+        ]
+        heading = ", ".join(filter(None, (declared.words, where)))
+        head = [Column(heads[down], left=True), *(Column(name, unit) for name in names)]
+        listings.append(Listing(heading, head, cells_))
+    return [*listings[:-1], replace(listings[-1], notes=_notes(grid), apart=len(listings) > 1)]
+
+
+def _of(entry: Entry | None, measure: Asked, declared: Measure) -> str:
+    if entry is None:
+        return ""
+    return cell(estimate(entry, measure), declared.scale, at_least(entry, declared))
+
+
+def _two(grid: Grid, rows: str | None, columns: str | None) -> tuple[int, int]:
+    """Returns the axes of the rows and of the columns."""
+    free = list(grid.varying)
+    chosen = [None if text is None else grid.axis(text) for text in (rows, columns)]
+    down, across = chosen
+    if down is not None and down == across:
+        raise ValueError(f"{rows} cannot be both rows and columns")
+    free = [n for n in free if n not in chosen]
+    if len(grid.varying) < 2:
+        raise ValueError("a table of rows and columns needs two keys that vary")
+    if across is None:
+        across = grid.choice if grid.choice in free else free[-1]
+        free.remove(across)
+    if down is None:
+        numeric = [n for n in free if grid.axes[n].numbers]
+        down = max(numeric, key=lambda n: len(grid.axes[n].values)) if numeric else free[0]
+    return down, across
+
+
+def left(grid: Grid) -> tuple[list[Column], list[list[str]]]:
+    """Returns the columns and the cells that say which entry a row is about: the axes that vary."""
+    varies = grid.varying or list(range(len(grid.axes)))
+    if not varies:
+        return [Column("scenario", left=True)], [[entry.title] for entry in grid.entries]
+    heads = headings(grid.axes)
+    columns = [Column(heads[n], left=True) for n in varies]
+    return columns, [[shown(grid, entry, n) for n in varies] for entry in grid.entries]
+
+
+def shown(grid: Grid, entry: Entry, axis: int) -> str:
+    """Returns the value of an entry on an axis, an algorithm by its title."""
+    value = entry.values[axis]
+    beside = [other.values[axis] for other in grid.entries]
+    return title(value, beside) if axis == grid.choice else value
+
+
+def _asked(of: str | Asked) -> Asked:
+    return asked(of) if isinstance(of, str) else of
+
+
+def _declared(of: Asked) -> Measure:
+    return of if isinstance(of, Measure) else of.measure
+
+
+def _runs(entry: Entry) -> str:
+    sound = [run for run in entry.runs if run.sound]
+    return f"{len(sound):,}" if stats.drawn(run.info for run in sound) else f"{len(sound):,}, no draws"
+
+
+def _notes(grid: Grid) -> str:
+    several = [entry for entry in grid.entries if sum(run.sound for run in entry.runs) > 1]
+    drawn = [stats.drawn(run.info for run in entry.runs if run.sound) for entry in several]
+    parts = []
+    if any(drawn):
+        parts.append("Mean over the seeds ± half of its 95 % confidence interval (Student's t).")
+    if not all(drawn):
+        parts.append(stats.NO_DRAWS)
+    unsound = sum(not run.sound for run in grid.runs)
+    if unsound:
+        parts.append(f"Not counted: {number_of(unsound, 'run that is', 'runs that are')} not sound.")
+    if any(run.at_least for run in grid.runs):
+        parts.append("≥: a lower bound, since flows did not finish.")
+    if grid.failed:
+        parts.append(f"Without a result: {number_of(len(grid.failed), 'run')}.")
+    return " ".join(parts)
+
+
+def estimates(heading: str, metrics: Mapping[str, Estimate]) -> Listing:
+    """Returns the means of replications, a row for each number.
+
+    Args:
+        heading: The title.
+        metrics: Means by the names of numbers, some of which may be declared.
+    """
+    rows = []
+    for name, of in metrics.items():
+        declared = DECLARED.get(name)
+        scale = declared.scale if declared else 1.0
+        mean, _, half = cell(of, scale).partition(" ± ")
+        rows.append(
+            [
+                declared.words if declared else name,
+                UNITS.get(declared.kind, "") if declared else "",
+                mean,
+                half or "–",
+            ]
+        )
+    columns = [Column("number", left=True), Column("unit", left=True), Column("mean"), Column("±")]
+    drawn = all(of.drawn for of in metrics.values())
+    some = any(of.half_width is not None for of in metrics.values())
+    notes = "±: half of the confidence interval (Student's t)." if drawn and some else ""
+    return Listing(heading, columns, rows, notes if drawn else stats.NO_DRAWS)
+
+
+def fitted(grid: Grid, form: str) -> Listing:
+    """Returns the means with as many measures as a form has room for."""
+    return means(grid, width=WIDTH if form == "text" else None)

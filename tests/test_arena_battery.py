@@ -1,0 +1,142 @@
+"""The batteries of the arena: their lock, and the rules by which their scenarios are composed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incast
+from incast.arena.contenders import chosen
+from incast.arena.entries import LOCK, digest, read
+from incast.arena.planning import scenario_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(incast.__file__).parent / "arena" / "batteries"
+QUICK = FOLDER / "quick"
+
+
+def copied(tmp_path: Path) -> tuple[Path, Path]:
+    """A copy of the battery quick, and a lock that has it."""
+    folder, lock = tmp_path / "quick", tmp_path / LOCK
+    shutil.copytree(QUICK, folder)
+    lock.write_text(f"quick 1 {digest(folder)}\n")
+    return folder, lock
+
+
+def test_a_battery_that_is_published_is_read(tmp_path: Path) -> None:
+    folder, lock = copied(tmp_path)
+    quick = read(folder, lock)
+    assert (quick.name, quick.version, quick.digest) == ("quick", 1, digest(folder))
+    assert len(quick.entries) == 18
+    assert sum(entry.seeds for entry in quick.entries) == 70
+
+
+@pytest.mark.parametrize("change", ["byte", "name", "more", "version"])
+def test_a_changed_battery_is_refused(tmp_path: Path, change: str) -> None:
+    folder, lock = copied(tmp_path)
+    if change == "byte":
+        text = (folder / "many.toml").read_text()
+        (folder / "many.toml").write_text(text.replace("hosts = 65", "hosts = 66"))
+    elif change == "name":
+        (folder / "many.toml").rename(folder / "more.toml")
+    elif change == "more":
+        (folder / "another.toml").write_text("")
+    else:
+        lock.write_text(lock.read_text() + f"quick 2 {digest(folder)}\n")
+    with pytest.raises(incast.ScenarioError, match="is not version 1 of the battery quick"):
+        read(folder, lock)
+
+
+def test_replicates_are_paired(tmp_path: Path) -> None:
+    quick = read(*copied(tmp_path))
+    burst = next(entry for entry in quick.entries if entry.name == "microburst")
+    assert burst.overrides(1, "oscar") == burst.overrides(1, "swift")
+    assert burst.overrides(1, "oscar") == {"traffic.burst.start": "502400ns", "seed": 2}
+    lossy = next(entry for entry in quick.entries if entry.name == "lossy")
+    assert lossy.overrides(0, "swift") == {"transport.recovery": "selective", "seed": 1}
+
+
+def scenarios() -> list[tuple[str, dict[str, Any]]]:
+    """The scenarios of all batteries, with the folder of each."""
+    return [
+        (f"{path.parent.name}/{path.stem}", tomllib.loads(path.read_text()))
+        for path in sorted(FOLDER.glob("*/*.toml"))
+        if path.name != "battery.toml"
+    ]
+
+
+@pytest.mark.parametrize(("name", "said"), scenarios())
+def test_scenarios_leave_the_contestants_part_open(name: str, said: dict[str, Any]) -> None:
+    assert "cc" not in said, name
+    assert not any("cc" in block for block in said["traffic"]), name
+    # A contestant closes the fabric and the transport; marks are for REPS alone.
+    assert not {"pfc", "bfc", "trimming"} & set(said.get("switch", {})), name
+    assert not {"kind", "recovery", "repair"} & set(said.get("transport", {})) or name.endswith("/duel"), name
+
+
+def network(topology: dict[str, Any]) -> tuple[float, float]:
+    """Rate in bit/s and base RTT in seconds of a star, without transmissions."""
+    rate = float(re.fullmatch(r"(\d+)Gbps", topology["rate"])[1]) * 1e9  # type: ignore[index]
+    return rate, 4 * seconds(topology["delay"])
+
+
+def seconds(text: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+)([a-z]+)", text).groups()  # type: ignore[union-attr]
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}[unit]
+
+
+def amount(text: str) -> float:
+    number, unit = re.fullmatch(r"([\d.]+)([KMG]?B)", text).groups()  # type: ignore[union-attr]
+    return float(number) * {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+
+
+@pytest.mark.parametrize(("name", "said"), scenarios())
+def test_flows_outlive_their_first_window_or_the_run(name: str, said: dict[str, Any]) -> None:
+    if said["topology"]["kind"] != "star":
+        return
+    rate, rtt = network(said["topology"])
+    until = seconds(said["run"]["until"])
+    for block in said["traffic"]:
+        size = amount(block["size"]) if "size" in block else float("inf")
+        if block["kind"] == "incast" or block["name"] == "burst":
+            # Rule 2, with a base RTT without transmissions: those of the networks here add a percent or two.
+            assert size >= 3.9 * rate * rtt / 8, name
+        else:
+            # Rule 6: it cannot end before the run, though it had the link to itself.
+            assert size * 8 / rate > until, name
+
+
+def test_judged_windows_are_at_fixed_times(tmp_path: Path) -> None:
+    quick = read(*copied(tmp_path))
+    # The start of a block is what the scenario says; its end is a contestant's doing.
+    allowed = re.compile(r"[\d.]+(ns|us|ms)|start\(burst\)(\+\d+us)?")
+    for entry in quick.entries:
+        for metric in entry.metrics:
+            for key in ("start", "end"):
+                if key in metric.arguments:
+                    assert allowed.fullmatch(metric.arguments[key]), (entry.name, metric.name)
+
+
+@pytest.mark.parametrize(("name", "names"), [("quick", "all"), ("held-out", "oscar,swift,nscc,ndp")])
+def test_every_scenario_builds_with_contestants(name: str, names: str) -> None:
+    for entry in read(FOLDER / name).entries:
+        for contender in chosen(names):
+            made = scenario_of(entry, contender, entry.seeds - 1)
+            assert made.seed == entry.first_seed + entry.seeds - 1
+            # The effective scenario has the contestant's settings, and reads back as itself.
+            if entry.name == "lossy":
+                assert "pfc" not in tomllib.loads(made.to_toml())["switch"], contender.name
+
+
+def test_batteries_are_as_they_were_published() -> None:
+    for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir()):
+        assert read(folder, FOLDER / LOCK).digest == digest(folder)

@@ -1,0 +1,245 @@
+"""The divided times of flows: `incast explain`, and what results say of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks import block, joined, traffic
+from helpers import ROOT, SMALL, Incast
+from incast import IncastWarning, Result, Scenario, _core
+
+WINDOW = joined(
+    block("[topology]", kind="star", hosts=2, rate="100Gbps", delay="1us"),
+    block("[cc]", algorithm="constant", window="2108B"),
+    traffic("f0", "h0", "h1", size="4KB"),
+)
+"""A flow of four packets with a window of two: the second case of `crates/sim/tests/limits.rs`."""
+
+PARTS = {"sending": 337_280, "answer": 4_094_560, "window": 4_010_240}
+"""Its divided time: 4 packets of 84,320 ps, and so on; the case has the arithmetic."""
+
+OVERVIEW = """\
+time of flows that count, by what kept their next packet back
+class  flows  time  sending  answer  window
+                us        %       %       %
+-----  -----  ----  -------  ------  ------
+small      1  8.44     4.00    48.5    47.5
+all        1  8.44     4.00    48.5    47.5
+
+the 1 slowest of 1 flows, by slowdown
+flow  from  to  size  time  slowdown  kept back by
+                  KB    us
+----  ----  --  ----  ----  --------  -------------------------
+f0.0  h0    h1  4.00  8.44      1.90  answer 49 %, window 48 %
+"""
+
+ONE = "f0.0 (flow 0), h0 to h1, 4.00 KB: 8.44 us, 1.90 times its ideal time\n"
+
+
+def run(incast: Incast, text: str, out: str) -> Path:
+    (incast.folder / f"{out}.toml").write_text(text)
+    done = incast.here("run", f"{out}.toml", "--out", out, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return incast.folder / out
+
+
+def fits(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_window_of_two_packets_is_explained(incast: Incast) -> None:
+    folder = run(incast, WINDOW, "two")
+    result = Result.open(folder)
+    of = result.limits_of("f0.0")
+    assert {name: time for name, time in of.items() if time} == PARTS
+    assert set(of) == {name.removesuffix("_ps") for name in result.limits.columns[2:]}
+    shares = result.limit_shares()
+    assert shares["window"] == pytest.approx(4_010_240 / 8_442_080)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert sum(result.limit_shares(np.array([False])).values()) == 0
+    # Under no algorithm that could hold it back.
+    assert result.held_back == 0
+
+    done = incast.here("explain", "two")
+    assert done.returncode == 0
+    assert [line.rstrip("-") for line in done.stdout.partition("\n\n")[2].splitlines()] == [
+        line.rstrip("-") for line in OVERVIEW.splitlines()
+    ]
+    one = incast.here("explain", "two", "--flow", "f0.0").stdout
+    assert ONE in one
+    (window,) = (line for line in one.splitlines() if line.startswith("window"))
+    assert window.split(maxsplit=3)[:3] == ["window", "4.01", "47.5"]
+    assert "as many bytes in flight" in " ".join(one.split())
+    assert incast.here("explain", "two", "--flow", "0").stdout == one
+    summary = result.info["summary"]["limits"]
+    assert [(row["class"], row["flows"], row["time_ps"]) for row in summary] == [
+        ("small", 1, 8_442_080),
+        ("large", 0, 0),
+        ("all", 1, 8_442_080),
+    ]
+    assert {name: time for name, time in summary[2]["limits_ps"].items() if time} == PARTS
+
+
+def test_rows_are_those_of_flows(incast: Incast) -> None:
+    # One flow does not start before the end, another one is open then.
+    late = traffic("late", "h1", "h3", size="200KB", start="250us")
+    text = SMALL.replace('until = "1ms"', 'until = "60us"')
+    result = Result.open(run(incast, joined(text, late), "small"))
+    flows, limits = result.flows, result.limits
+    assert limits.column("flow").tolist() == flows.column("flow").tolist()
+    total = np.asarray(np.sum([limits.column(name) for name in limits.columns[2:]], axis=0))
+    assert total.tolist() == limits.column("time_ps").tolist()
+    # The long flow, the two of the burst from 50 us on, the late one.
+    assert limits.column("time_ps").tolist() == [60_000_000, 10_000_000, 10_000_000, 0]
+    shown = incast.here("explain", "small")
+    assert shown.returncode == 0
+    assert fits(shown.stdout)
+
+
+def test_mistakes_are_explained(incast: Incast) -> None:
+    folder = run(incast, SMALL, "small")
+    for flow, says in (
+        ("x", "no flow is called 'x'; traffic blocks with flows: long, burst"),
+        ("burst", "'burst' means 2 flows; write burst.0 for the first"),
+        ("99", "there is no flow 99"),
+    ):
+        done = incast.here("explain", "small", "--flow", flow)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert says in done.stderr
+    assert incast.here("explain", "small", "--flow", "0", "--worst", "3").returncode == 2
+    # A result of a version before the table.
+    shutil.copytree(folder, incast.folder / "old")
+    old = incast.folder / "old"
+    (old / "limits.parquet").unlink()
+    info = json.loads((old / "result.json").read_text())
+    # Results of that format have no digests.
+    del info["files"], info["digest"]
+    info["format_version"] = 1
+    (old / "result.json").write_text(json.dumps(info))
+    done = incast.here("explain", "old")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"Incast {info['incast_version']}, which made it, did not divide" in done.stderr
+    assert "help: incast run old/scenario.toml runs it again" in done.stderr
+    assert Result.open(old).held_back is None
+
+
+def test_the_declared_limits_are_those_of_the_result() -> None:
+    (table,) = (table for table in _core.tables() if table.name == "limits")
+    assert [column.name for column in table.columns][:3] == ["flow", "time_ps", "sending_ps"]
+    assert table.optional
+
+
+def burst(size: str, algorithm: str = "swift") -> str:
+    """255 hosts send one host a flow of this size each, at once."""
+    return joined(
+        block("[topology]", kind="star", hosts=256, rate="100Gbps", delay="3us"),
+        block("[switch]", buffer="unlimited"),
+        block("[cc]", algorithm=algorithm),
+        traffic("burst", ["h1-h255"], "h0", size=size),
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "algorithm", "warns"),
+    [("100KB", "swift", True), ("1MB", "swift", False), ("100KB", "constant", False)],
+)
+def test_a_run_says_that_its_algorithm_decided_nothing(size: str, algorithm: str, warns: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IncastWarning)
+        result = Scenario.from_toml(burst(size, algorithm)).run()
+    said = [str(warning) for warning in result.warnings if "held back" in str(warning)]
+    assert len(said) == warns
+    if warns:
+        assert "255 of 255 flows needed more than 1.1 times their ideal time" in said[0]
+    assert (result.held_back == 0) == (warns or algorithm == "constant")
+
+
+def test_a_lone_flow_needs_no_warning() -> None:
+    result = Scenario.from_toml(WINDOW.replace("constant", "swift").replace('window = "2108B"\n', "")).run()
+    assert not [warning for warning in result.warnings if "held back" in str(warning)]
+
+
+GOAL = """\
+num_ranks 2
+
+rank 0 {
+l0: calc 10000
+s0: send 1000b to 1 tag 0
+s0 requires l0
+}
+
+rank 1 {
+r0: recv 1000b from 0 tag 0
+l1: calc 5000
+l1 requires r0
+}
+"""
+"""The first rank computes 10 us and sends a packet; the second one receives it and computes 5 us."""
+
+
+def test_a_job_is_divided_along_its_chain(incast: Incast) -> None:
+    (incast.folder / "job.goal").write_text(GOAL)
+    text = joined(
+        block("[topology]", kind="star", hosts=2, rate="100Gbps", delay="1us"),
+        block("[cc]", algorithm="constant"),
+        block("[[traffic]]", name="job", kind="goal-file", file="job.goal"),
+    )
+    result = Result.open(run(incast, text, "job"))
+    jobs = result.job_limits
+    of = {name: int(jobs.column(name)[0]) for name in jobs.columns[1:]}
+    # The packet takes 84,320 ps at each of two links of 1 us: it arrives 2,168,640 ps after its first bit has
+    # left, of which 84,320 ps were sending. The rest of the wait for the answer comes after the receive.
+    assert {name: time for name, time in of.items() if time} == {
+        "time_ps": 17_168_640,
+        "computing_ps": 15_000_000,
+        "sending_ps": 84_320,
+        "answer_ps": 2_084_320,
+    }
+    assert of["time_ps"] == result.jobs.column("jct_ps")[0]
+    shown = incast.here("explain", "job").stdout
+    assert "the 1 slowest of 1 jobs, along the operations that decided their ends" in shown
+    (line,) = (line for line in shown.splitlines() if line.startswith("job  ") and "time" not in line)
+    assert line.split() == ["job", "17.2", "87.4", "0.491", "12.1"]
+    assert fits(shown)
+
+
+def test_the_chains_of_an_all_reduce_add_up(incast: Incast) -> None:
+    (incast.folder / "workloads").mkdir()
+    shutil.copy(ROOT / "examples" / "workloads" / "allreduce_8.goal", incast.folder / "workloads")
+    result = Result.open(run(incast, (ROOT / "examples" / "goal.toml").read_text(), "ring"))
+    jobs = result.job_limits
+    parts = sum(int(jobs.column(name)[0]) for name in jobs.columns[2:])
+    assert parts == int(jobs.column("time_ps")[0]) == int(result.jobs.column("jct_ps")[0])
+    assert jobs.column("computing_ps")[0] >= 20_000_000
+    # Fourteen steps of 131 KB at 100 Gbps, on the longest chain of the ring.
+    assert jobs.column("sending_ps")[0] > 14 * 131_072 * 80
+
+
+def test_a_comparison_says_that_it_cannot_tell(incast: Incast) -> None:
+    (incast.folder / "burst.toml").write_text(burst("100KB"))
+    says = "No flow was held back by any of these algorithms"
+    done = incast.here("compare", "burst.toml", "--cc", "swift,timely", "--quiet")
+    assert done.returncode == 0
+    assert says in done.stdout
+    (incast.folder / "long.toml").write_text(burst("1MB").replace("h255", "h20"))
+    done = incast.here("compare", "long.toml", "--cc", "swift,timely", "--quiet")
+    assert says not in done.stdout
+
+
+def test_the_picture_has_a_bar_for_each_limit() -> None:
+    from matplotlib.patches import Rectangle
+
+    from incast import plot
+
+    result = Scenario.from_toml(WINDOW).run()
+    axes = plot.limits(result)
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["sending", "answer", "window"]
+    heights = [float(bar.get_bbox().height) for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert heights == pytest.approx([100 * PARTS[name] / 8_442_080 for name in labels])
