@@ -143,7 +143,7 @@ class Runner:
         """Runs a command line; its exit code must be the one the page says, 0 without a word."""
         more = block.say.get("small", "")
         if more and command.startswith("incast"):
-            command = f"{command} {more}"
+            command = f"{command.rstrip()} {more}"
         run = subprocess.run(
             ["bash", "-euc", command],
             cwd=self.folder,

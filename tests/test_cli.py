@@ -698,4 +698,6 @@ def test_the_demo_prints_one_table_and_saves_both_comparisons(incast: Incast) ->
     for name in ("microburst/queue", "load/slowdown"):
         for kind in ("png", "pdf"):
             assert (incast.folder / f"demo-results/{name}.{kind}").stat().st_size > 5000
-    assert done.stdout.splitlines()[-2].startswith("  .venv/bin/incast compare examples/")
+    following = done.stdout.partition("Next, try:\n")[2].splitlines()
+    assert following[0].startswith("  .venv/bin/incast compare examples/")
+    assert all(line.startswith("  .venv/bin/incast ") for line in following)
