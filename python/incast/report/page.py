@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from incast._build import __version__
-from incast.report import flows, network, series
+from incast.report import changes, flows, network, series
 from incast.report.columns import Columns
 from incast.report.entries import Entry, scenario
 from incast.report.flows import Flows
@@ -39,7 +39,7 @@ def page(entries: Sequence[Entry]) -> str:
             {"title": e.title, "colour": e.colour, "dark": e.dark, "dashes": e.dashes} for e in entries
         ],
         "flows": flows.pictures(all_flows, columns),
-        "series": series.pictures(results, columns),
+        "series": {**series.pictures(results, columns), "changes": changes.shades(results)},
         "network": network.pictures(results, columns),
     }
     name = " · ".join(dict.fromkeys(str(result.info["name"]) for result in results))

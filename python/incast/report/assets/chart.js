@@ -16,7 +16,7 @@ function element(name, properties = {}, ...children) {
 // Charts with one horizontal axis. Positions are in units of the axis, or their logarithm.
 class Group {
   constructor({ kind, log = false, smallest = 0 }) {
-    Object.assign(this, { kind, log, smallest, charts: [], cursor: null, whenZoomed: () => {} });
+    Object.assign(this, { kind, log, smallest, charts: [], shades: [], cursor: null, whenZoomed: () => {} });
     this.setLimits(0, 1);
   }
 
@@ -79,18 +79,37 @@ class Group {
   }
 }
 
+// Pixels above the lines; rows of the names of shades, the height of each, and the least width of a name.
+const EDGE = 8;
+const SHADE_ROWS = 3;
+const SHADE_PITCH = 13;
+const SHADE_ROOM = 40;
+
+// As much of the words as fits in a width.
+function cut(pen, words, width) {
+  if (pen.measureText(words).width <= width) return words;
+  let end = words.length;
+  while (end > 0 && pen.measureText(`${words.slice(0, end)}…`).width > width) end--;
+  return `${words.slice(0, end)}…`;
+}
+
+function shadeName({ lines }) {
+  return lines.length > 1 ? `${lines[0]} and ${lines.length - 1} more` : lines[0];
+}
+
 const KEYS = 'Arrow keys move the cursor, with Shift they pan; + and − zoom, 0 shows everything, Escape removes the cursor.';
 
 class Chart {
   // `form`: title, kind (of the vertical axis), log, group, lowest (where the vertical axis begins), most
-  // (where it ends at most), steps ('before' or 'after': values hold up to or from their position).
+  // (where it ends at most), steps ('before' or 'after': values hold up to or from their position), common
+  // (whether a legend of the section names the lines, and the chart only their values at the cursor).
   constructor(parent, form) {
-    Object.assign(this, { log: false, lowest: 0, most: null, steps: null, ...form });
+    Object.assign(this, { log: false, lowest: 0, most: null, steps: null, common: false, ...form });
     this.series = [];
     this.unit = element('span');
     this.heading = element('h3', {}, `${this.title} `, this.unit);
     this.where = element('span', { className: 'where' });
-    this.values = element('div', { className: 'values' });
+    this.values = element('div', { className: this.common ? 'values common' : 'values' });
     this.canvas = element('canvas');
     this.over = element('canvas');
     this.plot = element('div', { className: 'plot', tabIndex: 0, role: 'img' }, this.canvas, this.over);
@@ -180,9 +199,15 @@ class Chart {
   draw() {
     if (!this.plot.clientWidth) return;
     const [pen, width, height] = this.size(this.canvas);
-    Object.assign(this, { left: 46, top: 8, width: width - 46 - 10, height: height - 8 - 22 });
-    this.fit();
     pen.font = `11px ${getComputedStyle(this.plot).fontFamily}`;
+    Object.assign(this, { left: 46, width: width - 46 - 10 });
+    const shades = this.shadesShown();
+    const names = this.namesOf(pen, shades);
+    // Lines stay below the names.
+    const top = EDGE + SHADE_PITCH * Math.max(0, ...names.map(({ row }) => row + 1));
+    Object.assign(this, { top, height: height - top - 22 });
+    this.fit();
+    this.shade(pen, shades);
     this.axes(pen);
     pen.save();
     pen.beginPath();
@@ -190,6 +215,59 @@ class Chart {
     pen.clip();
     for (const s of this.shown) this.line(pen, s);
     pen.restore();
+    this.nameShades(pen, names);
+  }
+
+  // The shades in view, each from `left` to `right`.
+  shadesShown() {
+    const { group } = this;
+    const end = this.left + this.width;
+    return group.shades.filter((shade) => shade.entries.some((i) => entries[i].visible)).map((shade) => {
+      const [from, until] = [this.x(group.to(shade.from)), this.x(shade.until === null ? group.limits[1] : group.to(shade.until))];
+      return { ...shade, begins: from >= this.left, ends: until <= end, left: Math.max(from, this.left), right: Math.min(until, end) };
+    }).filter(({ left, right }) => left <= end && right >= this.left && right >= left);
+  }
+
+  shade(pen, shades) {
+    pen.fillStyle = pen.strokeStyle = theme.soft;
+    pen.lineWidth = 1;
+    for (const { left, right, begins, ends } of shades) {
+      pen.globalAlpha = 0.13;
+      const bottom = this.top + this.height;
+      pen.fillRect(left, EDGE, Math.max(right - left, 1), bottom - EDGE);
+      pen.globalAlpha = 0.6;
+      for (const [is, x] of [[begins, left], [ends, right]]) if (is) line(pen, Math.round(x) + 0.5, EDGE, Math.round(x) + 0.5, bottom);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  // The names of shades, each where its shade begins and in the first row that has room, cut to what room
+  // there is; a name without room is only in the list below the charts.
+  namesOf(pen, shades) {
+    const rows = [];
+    const end = this.left + this.width;
+    return shades.flatMap((shade) => {
+      const x = shade.left + 4;
+      const row = [...Array(SHADE_ROWS).keys()].find((i) => (rows[i] ?? 0) < x);
+      if (row === undefined || end - x < SHADE_ROOM) return [];
+      const words = cut(pen, shadeName(shade), end - x);
+      rows[row] = x + pen.measureText(words).width + 6;
+      return [{ words, x, row }];
+    });
+  }
+
+  nameShades(pen, names) {
+    pen.textBaseline = 'top';
+    pen.textAlign = 'left';
+    pen.lineJoin = 'round';
+    pen.strokeStyle = theme.paper;
+    pen.fillStyle = theme.ink;
+    pen.lineWidth = 3;
+    for (const { words, x, row } of names) {
+      const y = EDGE + 1 + SHADE_PITCH * row;
+      pen.strokeText(words, x, y);
+      pen.fillText(words, x, y);
+    }
   }
 
   axes(pen) {
@@ -345,7 +423,7 @@ class Chart {
     const parts = this.shown.map((s) => {
       const value = element('b');
       s.value = value;
-      return element('span', {}, sample(s), element('span', {}, s.label), value);
+      return element('span', {}, sample(s), element('span', { className: this.common ? 'silent' : '' }, s.label), value);
     });
     this.values.replaceChildren(...parts);
   }
@@ -362,6 +440,7 @@ class Chart {
       pen.globalAlpha = 1;
     }
     const inside = group.cursor !== null && group.cursor >= group.low && group.cursor <= group.high;
+    this.values.classList.toggle('idle', !inside);
     if (inside) {
       const x = Math.round(this.x(group.cursor)) + 0.5;
       pen.strokeStyle = theme.soft;

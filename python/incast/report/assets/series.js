@@ -10,6 +10,7 @@ const SERIES = [
   { key: 'inflight', title: 'In flight', kind: 'bytes', of: 'flow', column: 'inflight_bytes', off: true },
 ];
 const FIRST_FLOWS = 4;
+const FEW_CHANGES = 4;
 
 // Throughput between samples, from the counter of bytes; the first sample has none before it and
 // repeats the second one's. The mean over a stretch is that of the counter: exact at every zoom.
@@ -38,6 +39,8 @@ class SeriesSection {
       this.section.append(element('p', { className: 'small' }, `Of ${all} samples only some are in this file; the peaks and troughs of queues and windows are among them. All are in the results.`));
     }
     this.group = new Group({ kind: 'time', smallest: 1000 });
+    this.changes = content.changes;
+    this.group.shades = content.changes.shades;
     // The port with the longest queue first: it is the one that a probe is mostly there for.
     const longest = (name) => Math.max(...[...this.ports.get(name).at].map(([entry, index]) => this.results[entry].ports[index].peak));
     this.port = [...this.ports.keys()].sort((a, b) => longest(b) - longest(a))[0];
@@ -45,6 +48,7 @@ class SeriesSection {
     this.build();
     this.limits();
     this.update();
+    this.changeList.open = this.changes.unread.length > 0 || this.changeList.querySelectorAll('li').length <= FEW_CHANGES;
   }
 
   // What the results have of a kind, each once: key, and where each result has it.
@@ -90,18 +94,23 @@ class SeriesSection {
     this.charts = [];
     for (const form of SERIES.filter((f) => this.has(f))) {
       const { title, kind, steps = null, most = null } = form;
-      const chart = new Chart(grid, { title, kind, steps, most, group });
+      const chart = new Chart(grid, { title, kind, steps, most, group, common: true });
       this.charts.push([form, chart]);
       const toggle = element('button', { type: 'button' }, form.title);
       const set = (on) => {
         toggle.setAttribute('aria-pressed', on);
         chart.figure.hidden = !on;
       };
-      toggle.onclick = () => set(chart.figure.hidden);
+      toggle.onclick = () => {
+        set(chart.figure.hidden);
+        this.tellLines();
+      };
       set(!form.off);
       buttons.append(toggle);
     }
-    section.append(grid, element('p', { className: 'hint' }, 'Drag to zoom, Shift and drag to pan, double-click to see all; or Ctrl and the wheel, or two fingers. ', KEYS, ' Where there are more samples than pixels, the shade is all that they span and the line is their mean.'));
+    this.lines = element('div', { className: 'legend' });
+    this.changeList = element('details', {});
+    section.append(this.lines, grid, this.changeList, element('p', { className: 'hint' }, 'Drag to zoom, Shift and drag to pan, double-click to see all; or Ctrl and the wheel, or two fingers. ', KEYS, ' Where there are more samples than pixels, the shade is all that they span and the line is their mean.'));
   }
 
   flowList() {
@@ -177,10 +186,36 @@ class SeriesSection {
       }
       chart.setSeries(series);
     }
+    this.tellLines();
+    this.tellChanges();
+  }
+
+  // The lines of all charts that are shown, each once.
+  tellLines() {
+    const lines = this.charts.filter(([, chart]) => !chart.figure.hidden).flatMap(([, chart]) => chart.shown);
+    const once = new Map(lines.map((s) => [`${s.entry} ${s.label}`, s]));
+    this.lines.replaceChildren(...[...once.values()].map((s) => element('span', {}, sample(s), element('span', {}, s.label))));
+  }
+
+  // The changes of links in words, which the shades have no room for.
+  tellChanges() {
+    const { shades, unread } = this.changes;
+    const shown = shades.filter((shade) => shade.entries.some((i) => entries[i].visible));
+    const notRead = unread.map((i) => element('li', {}, `The saved scenario of ${entries[i].title} cannot be read, so its changes are not shown.`));
+    const lines = shown.flatMap((shade) => shade.lines.map((words) => {
+      const who = shade.entries.length < entries.length ? ` (${shade.entries.map((i) => entries[i].title).join(', ')})` : '';
+      return element('li', {}, `${words}, ${shade.when}${who}`);
+    }));
+    const count = `${lines.length.toLocaleString('en-US')} change${lines.length === 1 ? '' : 's'} of links, shaded in the charts`;
+    this.changeList.hidden = !lines.length && !notRead.length;
+    this.changeList.replaceChildren(element('summary', {}, count), element('ul', { className: 'changes' }, ...notRead, ...lines));
   }
 
   refresh() {
-    for (const [, chart] of this.charts ?? []) chart.setSeries(chart.series);
+    if (!this.charts) return;
+    for (const [, chart] of this.charts) chart.setSeries(chart.series);
+    this.tellLines();
+    this.tellChanges();
   }
 }
 
