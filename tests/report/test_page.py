@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import incast
 from helpers import SMALL
 from incast import report
-from incast.report import network
 from report.browser import settle
 from report.made import Made
 from report.test_content import NASTY
@@ -312,16 +311,6 @@ def test_hosts_of_a_large_network_are_drawn_together(shown: Opener, tmp_path: Pa
     page.locator("#network rect", has_text="h0 to h15").click()
     assert page.locator("#network .readout").inner_text() == "Ports of h0 to h15"
     assert page.locator("#network tbody tr").count() == 16
-
-
-def test_a_network_with_too_many_links_is_listed(
-    shown: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(network, "MOST_LINKS", 3)
-    result = incast.Result.open(Made().write(tmp_path / "many"))
-    page = shown(report.write(result, tmp_path / "report.html"))
-    assert "12 links: too many links to draw" in page.locator("#network .map").inner_text()
-    assert page.locator("#network tbody tr").count() == 10
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

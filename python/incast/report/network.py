@@ -16,7 +16,7 @@ MOST_HOSTS = 160
 """More hosts than this are drawn as one box for each switch."""
 
 MOST_LINKS = 4000
-"""A network with more links between switches than this is not drawn, only listed."""
+"""A network with more links between switches than this is shown as a heat map only."""
 
 _NUMBERS = ("transmitted_bytes", "peak_queue_bytes", "dropped_packets", "marked_packets", "paused_ps")
 

@@ -22,7 +22,17 @@ from incast.report.flows import Flows
 from incast.report.jobs import HEAD, LISTED, jobs
 from incast.report.summary import alike, differences, ending, headline, summary, warned
 
-_SCRIPTS = ("units.js", "data.js", "pyramid.js", "chart.js", "series.js", "flows.js", "network.js", "page.js")
+_SCRIPTS = (
+    "units.js",
+    "data.js",
+    "pyramid.js",
+    "chart.js",
+    "series.js",
+    "flows.js",
+    "heat.js",
+    "network.js",
+    "page.js",
+)
 
 
 def page(entries: Sequence[Entry]) -> str:

@@ -1,5 +1,5 @@
 // The network: tiers of nodes, links coloured and drawn thicker by their use over the whole run, and the
-// ports of a chosen node in numbers.
+// ports of a chosen node in numbers. Where that is wider than its box, or by a button, a heat map of links.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HOST_PITCH = 24;
@@ -37,12 +37,21 @@ class NetworkSection {
     const controls = element('div', { className: 'controls' });
     this.select = element('select', { onchange: () => { this.entry = Number(this.select.value); this.update(); } });
     if (this.there.length > 1) controls.append(element('label', {}, element('span', {}, 'Result'), this.select));
-    controls.append(element('span', { className: 'ramp' }, 'used: 0 %', element('i'), '100 %'));
+    this.asked = null;
+    this.toggle = element('button', { type: 'button', onclick: () => { this.asked = !this.heated; this.chosen = null; this.heat = null; this.draw(); this.tell(); } }, 'Heat map');
+    controls.append(this.toggle, element('span', { className: 'ramp' }, 'used: 0 %', element('i'), '100 %'));
     this.map = element('div', { className: 'map' });
     this.readout = element('div', { className: 'readout', 'aria-live': 'polite' });
     this.ports = element('div', { className: 'wide', tabIndex: 0, role: 'region' });
     this.ports.setAttribute('aria-label', 'Ports');
     this.section.append(controls, this.map, this.readout, this.ports);
+    new ResizeObserver(() => { if (this.map.clientWidth !== this.drawnFor) this.draw(); }).observe(this.map);
+  }
+
+  // Whether the network is shown as a heat map: as asked for, else where its nodes do not fit.
+  get heated() {
+    if (!this.shape.drawn) return true;
+    return this.asked ?? this.layout().width > this.map.clientWidth;
   }
 
   get shape() { return this.shapes[this.content.results[this.entry].network]; }
@@ -74,6 +83,7 @@ class NetworkSection {
     this.select.replaceChildren(...this.there.map((i) => element('option', { value: i, disabled: !entries[i].visible }, entries[i].title)));
     this.select.value = this.entry;
     this.chosen = null;
+    this.heat = null;
     this.draw();
     this.tell();
   }
@@ -129,10 +139,11 @@ class NetworkSection {
 
   draw() {
     const s = this.shape;
-    if (!s.drawn) {
-      this.map.replaceChildren(element('p', { className: 'small' }, `${this.words}: too many links to draw. The ports below are the busiest.`));
-      return;
-    }
+    this.drawnFor = this.map.clientWidth;
+    if (!this.drawnFor) return;
+    this.toggle.hidden = !s.drawn;
+    this.toggle.setAttribute('aria-pressed', this.heated);
+    if (this.heated) return void this.drawHeat();
     this.layout();
     const { used } = this.numbers;
     const svg = shape('svg', { width: s.width, height: s.height, viewBox: `0 0 ${s.width} ${s.height}`, tabindex: 0, role: 'img' });
@@ -177,6 +188,32 @@ class NetworkSection {
     this.map.replaceChildren(svg);
     if (focused) svg.focus();
     this.mark();
+  }
+
+  drawHeat() {
+    const { at } = this.heat ?? {};
+    const focused = this.map.firstChild === document.activeElement;
+    this.heat = new HeatMap(this.shape, this.numbers.used, this.map.clientWidth, {
+      point: (row, ports) => this.pointAt(row, ports),
+      tell: (row, ports) => this.tell(row && { title: `Ports of ${row.title}, ${this.endsOf(ports)}`, ports }),
+    });
+    this.map.replaceChildren(this.heat.svg);
+    if (focused) this.heat.svg.focus();
+    if (at) this.heat.again(at);
+  }
+
+  // The nodes whose ports these are: "h0", or "h0 to h7".
+  endsOf(ports) {
+    const { names } = this.shape;
+    const pairs = [ports[0], ports[ports.length - 1]].map(([from, to]) => `${names[from]} → ${names[to]}`);
+    return ports.length > 1 ? pairs.join(' to ') : pairs[0];
+  }
+
+  pointAt(row, ports) {
+    if (ports.length === 1) return void this.say(this.direction(...ports[0]));
+    const { used } = this.numbers;
+    const shares = ports.map(([, , port]) => 100 * used[port]);
+    this.say(`${row.title}, ${this.endsOf(ports)}: ${ports.length} links, ${digits(Math.min(...shares))} to ${digits(Math.max(...shares))} % used`);
   }
 
   linkOf(host) {
@@ -283,8 +320,8 @@ class NetworkSection {
     this.map.querySelector('.chosen')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }
 
-  // The ports of the chosen node; without one, the busiest of all.
-  tell() {
+  // The ports of the chosen node or cell; without one, the busiest of all.
+  tell(picked = null) {
     const s = this.shape;
     const n = this.numbers;
     let ports = [];
@@ -292,8 +329,11 @@ class NetworkSection {
       ports.push([s.from[i], s.to[i], s.there[i]], [s.to[i], s.from[i], s.back[i]]);
     }
     let title;
-    if (this.chosen === null) {
-      title = `${this.words}. The ${Math.min(BUSIEST, ports.length)} busiest ports; choose a node to see its own.`;
+    if (picked) {
+      ({ title, ports } = picked);
+    } else if (this.chosen === null) {
+      const which = this.heated ? 'a cell' : 'a node';
+      title = `${this.words}. The ${Math.min(BUSIEST, ports.length)} busiest ports; choose ${which} to see its own.`;
       ports = ports.sort((a, b) => n.used[b[2]] - n.used[a[2]] || a[2] - b[2]).slice(0, BUSIEST);
     } else {
       const group = this.chosen < s.hosts && s.grouped ? s.under.get(this.switchOf(this.chosen)) : [this.chosen];
