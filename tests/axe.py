@@ -64,7 +64,9 @@ NARROW_AND_DARK = State(400, "dark", COLOURS)
 """The last combination: only the theme's drawer has colours that no other state has."""
 
 
-def offences(page: Page, address: str, states: Sequence[State] = STATES, preload: bool = False) -> list[str]:
+def offences(
+    page: Page, address: str, states: Sequence[State] = STATES, preload: bool = False, ready: str = "html"
+) -> list[str]:
     """Opens an address once, and returns what breaks a rule, with the state in which it does.
 
     Args:
@@ -72,9 +74,11 @@ def offences(page: Page, address: str, states: Sequence[State] = STATES, preload
         address: The address.
         states: The states.
         preload: Whether axe-core reads the style sheets too, for a rule about the orientation of the screen.
+        ready: What the page has once it is complete, as a selector.
     """
     _see(page, states[0])
     page.goto(address)
+    page.wait_for_selector(ready, state="attached")
     page.evaluate(AXE_SCRIPT)
     found: list[str] = []
     for state in states:

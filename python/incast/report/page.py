@@ -26,11 +26,13 @@ _SCRIPTS = (
     "units.js",
     "data.js",
     "pyramid.js",
+    "save.js",
     "chart.js",
     "series.js",
     "flows.js",
     "heat.js",
     "network.js",
+    "link.js",
     "page.js",
 )
 
@@ -115,7 +117,8 @@ def _endings(entries: Sequence[Entry]) -> str:
         kind, role = ("bad", ' role="alert"') if end.bad else ("note", "")
         lines = "".join(f"<p>{text(line)}</p>" for line in end.lines)
         points = "".join(f"<li>{text(point)}</li>" for point in end.points)
-        listed = f"<ul>{points}</ul>" if points else ""
+        box = f'<div class="points" tabindex="0" role="group" aria-label="{text(end.title)}: flows, scrolls">'
+        listed = f"{box}<ul>{points}</ul></div>" if points else ""
         blocks.append(
             f'<div class="{kind}"{role}><p><strong>{text(end.title)}</strong></p>{lines}{listed}</div>'
         )
@@ -160,7 +163,7 @@ def _jobs(entries: Sequence[Entry]) -> str:
     note = f"<p>The {LISTED} slowest of {number:,} jobs.</p>" if number > LISTED else ""
     return (
         '<section aria-labelledby="jobs-title"><h2 id="jobs-title">Jobs</h2>'
-        f'{note}<div class="wide" tabindex="0" role="region" aria-labelledby="jobs-title" id="jobs">'
+        f'{note}<div class="wide" tabindex="0" role="group" aria-label="Jobs, scrolls sideways" id="jobs">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
@@ -174,9 +177,10 @@ def _scenarios(entries: Sequence[Entry]) -> str:
     for toml, titles in users.items():
         named = f" of {', '.join(titles)}" if len(users) > 1 else ""
         if toml:
+            label = f'aria-label="Scenario{text(named)}, scrolls"'
             blocks.append(
                 f"<details><summary>The scenario{text(named)}, every default written out</summary>"
-                f'<pre tabindex="0">{text(toml)}</pre></details>'
+                f'<pre tabindex="0" role="group" {label}>{text(toml)}</pre></details>'
             )
         else:
             blocks.append(f"<p>The scenario{text(named)} was not saved: the run had no folder.</p>")

@@ -102,7 +102,8 @@ const KEYS = 'Arrow keys move the cursor, with Shift they pan; + and − zoom, 0
 class Chart {
   // `form`: title, kind (of the vertical axis), log, group, lowest (where the vertical axis begins), most
   // (where it ends at most), steps ('before' or 'after': values hold up to or from their position), common
-  // (whether a legend of the section names the lines, and the chart only their values at the cursor).
+  // (whether a legend of the section names the lines, and the chart only their values at the cursor), columns
+  // (names of position and value in a file).
   constructor(parent, form) {
     Object.assign(this, { log: false, lowest: 0, most: null, steps: null, common: false, ...form });
     this.series = [];
@@ -114,8 +115,9 @@ class Chart {
     this.over = element('canvas');
     this.plot = element('div', { className: 'plot', tabIndex: 0, role: 'img' }, this.canvas, this.over);
     this.plot.setAttribute('aria-label', `${this.title}. ${KEYS}`);
-    this.figure = element('figure', {}, element('figcaption', {}, this.heading, this.where), this.values, this.plot);
+    this.figure = element('figure', {}, element('figcaption', {}, this.heading, this.where, saving(this)), this.values, this.plot);
     parent.append(this.figure);
+    this.figure.chart = this;
     this.group.charts.push(this);
     this.listen();
     new ResizeObserver(() => this.schedule()).observe(this.plot);

@@ -1,6 +1,7 @@
 // Flow completion times: slowdown by size, and distributions.
 
 const STATISTICS = ['mean', 'p50', 'p99', 'p99.9'];
+const FIRST_STATISTIC = 'p99';
 // A percentile of fewer flows than this is little more than their largest value.
 const ENOUGH = { mean: 1, p50: 2, p99: 100, 'p99.9': 1000 };
 
@@ -13,23 +14,31 @@ class FlowsSection {
       return;
     }
     this.pictures = pictures;
-    Object.assign(this, { picture: pictures[0], statistic: 'p99', measure: 'slowdown', shape: 'cdf' });
+    Object.assign(this, { picture: pictures[0], statistic: FIRST_STATISTIC, measure: 'slowdown', shape: 'cdf' });
     const controls = element('div', { className: 'controls' });
     if (pictures.length > 1) {
       const select = element('select', { onchange: () => { this.picture = pictures[select.value]; this.update(); } });
       pictures.forEach((p, i) => select.append(element('option', { value: i }, p.group ?? 'all')));
       controls.append(element('label', {}, element('span', {}, 'Traffic'), select));
     }
+    this.statistics = choice('Slowdown', STATISTICS.map((s) => [s, s]), this.statistic, (s) => this.choose(s));
     controls.append(
-      choice('Slowdown', STATISTICS.map((s) => [s, s]), this.statistic, (s) => { this.statistic = s; this.update(); }),
+      this.statistics,
       choice('Distribution of', [['slowdown', 'slowdown'], ['fct', 'FCT']], this.measure, (m) => { this.measure = m; this.update(); }),
       choice('as', [['cdf', 'CDF'], ['tail', 'tail']], this.shape, (s) => { this.shape = s; this.update(); }));
     this.grid = element('div', { className: 'charts two tall' });
-    this.table = element('div', { className: 'wide', tabIndex: 0, role: 'region' });
-    this.table.setAttribute('aria-label', 'Slowdown by size');
+    this.table = element('div', { className: 'wide', tabIndex: 0, role: 'group' });
+    this.table.setAttribute('aria-label', 'Slowdown by size, scrolls sideways');
     this.note = element('p', { className: 'hint' });
     this.section.append(controls, this.grid, this.note, element('details', {}, element('summary', {}, 'Slowdown by size as a table'), this.table));
     this.update();
+  }
+
+  choose(statistic) {
+    this.statistic = statistic;
+    this.statistics.choose(statistic);
+    this.update();
+    link?.keep();
   }
 
   get few() { return this.picture.results.some((r) => r.bins.some((b) => b && b.n < ENOUGH[this.statistic])); }
@@ -46,7 +55,7 @@ class FlowsSection {
 
   bySize() {
     const group = new Group({ kind: 'bytes', log: true });
-    const chart = new Chart(this.grid, { title: `FCT slowdown by flow size, ${this.statistic}`, kind: 'plain', log: true, lowest: 1, group });
+    const chart = new Chart(this.grid, { title: `FCT slowdown by flow size, ${this.statistic}`, kind: 'plain', log: true, lowest: 1, group, columns: ['size_bytes', `slowdown_${this.statistic}`] });
     const series = this.picture.results.map((result, entry) => {
       const bins = result.bins.filter(Boolean);
       return {
@@ -78,7 +87,7 @@ class FlowsSection {
       return { entry, label: entries[entry].title, dashes: entries[entry].dashes, x: value, pyramid: new Pyramid(shown) };
     }).filter((s) => s.x.length);
     const chart = new Chart(this.grid, {
-      title: tail ? `Flows beyond a ${what}` : `Flows up to a ${what}`, kind: 'percent', log: tail, lowest: tail ? null : 0, most: 100, steps: 'after', group,
+      title: tail ? `Flows beyond a ${what}` : `Flows up to a ${what}`, kind: 'percent', log: tail, lowest: tail ? null : 0, most: 100, steps: 'after', group, columns: [slowdown ? 'slowdown' : 'fct_ps', tail ? 'flows_beyond_percent' : 'flows_up_to_percent'],
     });
     const low = Math.min(...series.map((s) => s.x[0]));
     const high = Math.max(...series.map((s) => s.x[s.x.length - 1]));
@@ -133,5 +142,7 @@ function choice(name, options, chosen, act) {
     act(value);
   });
   choose(chosen);
-  return element('span', { className: 'choice' }, element('span', {}, name), buttons);
+  const whole = element('span', { className: 'choice' }, element('span', {}, name), buttons);
+  whole.choose = choose;
+  return whole;
 }

@@ -42,8 +42,8 @@ class NetworkSection {
     controls.append(this.toggle, element('span', { className: 'ramp' }, 'used: 0 %', element('i'), '100 %'));
     this.map = element('div', { className: 'map' });
     this.readout = element('div', { className: 'readout', 'aria-live': 'polite' });
-    this.ports = element('div', { className: 'wide', tabIndex: 0, role: 'region' });
-    this.ports.setAttribute('aria-label', 'Ports');
+    this.ports = element('div', { className: 'wide', tabIndex: 0, role: 'group' });
+    this.ports.setAttribute('aria-label', 'Ports, scrolls sideways');
     this.section.append(controls, this.map, this.readout, this.ports);
     new ResizeObserver(() => { if (this.map.clientWidth !== this.drawnFor) this.draw(); }).observe(this.map);
   }

@@ -4,10 +4,12 @@ const entries = [];
 const sections = [];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let picked = 'auto';
+let printing = false;
+let link = null;
 
 function applyTheme() {
   const root = document.documentElement;
-  theme.dark = picked === 'auto' ? dark.matches : picked === 'dark';
+  theme.dark = !printing && (picked === 'auto' ? dark.matches : picked === 'dark');
   root.dataset.theme = theme.dark ? 'dark' : 'light';
   const styles = getComputedStyle(root);
   for (const name of ['ink', 'soft', 'rule', 'grid', 'accent', 'paper']) theme[name] = styles.getPropertyValue(`--${name}`).trim();
@@ -40,6 +42,20 @@ function show(chosen) {
   });
   for (const cell of document.querySelectorAll('#summary [data-entry], #jobs [data-entry]')) cell.hidden = !entries[cell.dataset.entry].visible;
   refresh();
+  link?.keep();
+}
+
+// On paper the page is light, and nothing is folded. The canvases are drawn before this returns: the browser
+// takes what is there then.
+function print(on) {
+  if (on === printing) return;
+  printing = on;
+  for (const details of document.querySelectorAll(on ? 'details:not([open], .control)' : 'details[data-unfolded]')) {
+    details.open = on;
+    details.toggleAttribute('data-unfolded', on);
+  }
+  applyTheme();
+  for (const figure of document.querySelectorAll('figure')) figure.chart?.draw();
 }
 
 function toggles() {
@@ -72,10 +88,13 @@ async function start() {
   if (!('DecompressionStream' in window)) throw new Error('this browser is too old to unpack them (it lacks DecompressionStream); Chrome 80, Firefox 113, Safari 16.4 and later have it');
   await inflate();
   document.body.append(element('div', { id: 'spoken', className: 'silent', 'aria-live': 'polite' }));
-  sections.push(new FlowsSection(content.flows));
-  sections.push(new SeriesSection(content.series));
-  sections.push(new NetworkSection(content.network));
+  const [flows, series] = [new FlowsSection(content.flows), new SeriesSection(content.series)];
+  sections.push(flows, series, new NetworkSection(content.network));
   refresh();
+  link = new Link(flows, series);
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
+  matchMedia('print').addEventListener('change', ({ matches }) => print(matches));
   document.documentElement.dataset.ready = 'yes';
 }
 

@@ -1,9 +1,9 @@
 // Samples over time: queue, throughput and utilisation of a port; window, rate and RTT of flows.
 
 const SERIES = [
-  { key: 'queue', title: 'Queue', kind: 'bytes', of: 'port' },
-  { key: 'throughput', title: 'Throughput', kind: 'rate', of: 'port', steps: 'before' },
-  { key: 'utilisation', title: 'Utilisation', kind: 'percent', of: 'port', steps: 'before', most: 100 },
+  { key: 'queue', title: 'Queue', kind: 'bytes', of: 'port', column: 'queue_bytes' },
+  { key: 'throughput', title: 'Throughput', kind: 'rate', of: 'port', steps: 'before', column: 'throughput_bps' },
+  { key: 'utilisation', title: 'Utilisation', kind: 'percent', of: 'port', steps: 'before', most: 100, column: 'utilisation_percent' },
   { key: 'window', title: 'Window', kind: 'bytes', of: 'flow', column: 'window_bytes' },
   { key: 'rate', title: 'Rate', kind: 'rate', of: 'flow', column: 'rate_bps' },
   { key: 'rtt', title: 'RTT', kind: 'time', of: 'flow', column: 'rtt_ps' },
@@ -43,12 +43,13 @@ class SeriesSection {
     this.group.shades = content.changes.shades;
     // The port with the longest queue first: it is the one that a probe is mostly there for.
     const longest = (name) => Math.max(...[...this.ports.get(name).at].map(([entry, index]) => this.results[entry].ports[index].peak));
-    this.port = [...this.ports.keys()].sort((a, b) => longest(b) - longest(a))[0];
+    [this.port] = [...this.ports.keys()].sort((a, b) => longest(b) - longest(a));
     this.chosen = new Set([...this.flows.keys()].slice(0, FIRST_FLOWS));
     this.build();
     this.limits();
     this.update();
-    this.changeList.open = this.changes.unread.length > 0 || this.changeList.querySelectorAll('li').length <= FEW_CHANGES;
+    const lines = this.changeList.querySelectorAll('li').length;
+    this.changeList.open = this.changes.unread.length > 0 || (lines > 0 && lines <= FEW_CHANGES);
   }
 
   // What the results have of a kind, each once: key, and where each result has it.
@@ -77,9 +78,13 @@ class SeriesSection {
           button('◂', 'Earlier', () => group.pan(-0.25)),
           button('▸', 'Later', () => group.pan(0.25)),
           button('all', 'Show all of the time', () => group.reset())), range));
-    group.whenZoomed = () => { range.textContent = group.words(); };
+    group.whenZoomed = () => {
+      range.textContent = group.words();
+      link?.keep();
+    };
     if (this.ports.size) {
-      const select = element('select', { onchange: () => { this.port = select.value; this.update(); } });
+      const select = element('select', { onchange: () => this.choosePort(select.value) });
+      this.select = select;
       for (const name of this.ports.keys()) select.append(element('option', { value: name }, portName(this.ports.get(name).about)));
       select.value = this.port;
       controls.append(element('label', {}, element('span', {}, 'Port'), select));
@@ -94,7 +99,7 @@ class SeriesSection {
     this.charts = [];
     for (const form of SERIES.filter((f) => this.has(f))) {
       const { title, kind, steps = null, most = null } = form;
-      const chart = new Chart(grid, { title, kind, steps, most, group, common: true });
+      const chart = new Chart(grid, { title, kind, steps, most, group, common: true, columns: ['time_ps', form.column] });
       this.charts.push([form, chart]);
       const toggle = element('button', { type: 'button' }, form.title);
       const set = (on) => {
@@ -124,7 +129,14 @@ class SeriesSection {
       };
       list.append(element('label', {}, box, element('span', {}, `flow ${about.flow} (${about.about})`)));
     }
-    return element('details', {}, element('summary', {}, `Flows: ${this.flows.size.toLocaleString('en-US')} were sampled`), list);
+    return element('details', { className: 'control' }, element('summary', {}, `Flows: ${this.flows.size.toLocaleString('en-US')} were sampled`), list);
+  }
+
+  choosePort(name) {
+    this.port = name;
+    this.select.value = name;
+    this.update();
+    link?.keep();
   }
 
   limits() {
@@ -168,6 +180,7 @@ class SeriesSection {
     for (const [form, chart] of this.charts) {
       const series = [];
       if (form.of === 'port') {
+        chart.about = portName({ ...this.ports.get(this.port).about, rate: null });
         for (const [entry, index] of this.ports.get(this.port).at) {
           const one = this.one(form, entry, 'ports', index);
           if (one) series.push({ ...one, entry, label: entries[entry].title, dashes: entries[entry].dashes });
