@@ -246,19 +246,22 @@ def test_paper_is_light_unfolded_and_cuts_no_table(shown: Opener, compared: Path
 
 def test_scrolling_boxes_are_named_groups_and_landmarks_differ(shown: Opener, compared: Path) -> None:
     page = shown(compared)
-    groups = page.locator("[role=group][aria-label*=scrolls]").evaluate_all(
-        "all => all.map(e => e.ariaLabel)"
-    )
-    assert groups == [
+    # Whatever can be reached by keys only to be scrolled has a name of its own.
+    boxes = page.locator("div[tabindex='0']:not(.plot), pre[tabindex='0']")
+    assert set(boxes.evaluate_all("all => all.map(e => e.role)")) == {"group"}
+    names = boxes.evaluate_all("all => all.map(e => e.ariaLabel)")
+    assert len(set(names)) == len(names)
+    assert {
         "Summary, scrolls sideways",
         "Slowdown by size, scrolls sideways",
         "Ports, scrolls sideways",
         *(f"Scenario of {name}, scrolls" for name in ("OSCAR", "HPCC", "DCQCN")),
-    ]
+    } <= set(names)
     regions = page.locator("section:visible").evaluate_all(
         "all => all.map(e => document.getElementById(e.getAttribute('aria-labelledby')).textContent)"
     )
-    assert regions == ["Summary", "Flow completion", "Over time", "Network", "Scenario"]
+    assert {"Summary", "Flow completion", "Over time", "Network", "Scenario"} <= set(regions)
+    assert len(set(regions)) == len(regions)
     assert page.locator("[role=region]").count() == 0
 
 
