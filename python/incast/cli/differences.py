@@ -13,10 +13,11 @@ from incast.cli.table import Column, number, paragraph, table
 from incast.errors import ScenarioError
 from incast.results import stats
 from incast.results.decide import Difference, Word
-from incast.results.grid import Run, headings
+from incast.results.grid import Grid, Run, headings
 from incast.results.listing.of_grid import SHOWN
 from incast.results.measures.call import Call
 from incast.results.measures.named import NAMED, Measure, find
+from incast.results.paired import Baseline, baseline_of
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.runs.sweep import Decision, Plan, Sweep
@@ -52,6 +53,33 @@ def differences_options(sub: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="add seeds until each comparison is better, worse, or equal within this share, like 5%%",
     )
+
+
+def baseline_option(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that names a baseline among saved results."""
+    sub.add_argument(
+        "--baseline",
+        metavar="[KEY=]VALUE",
+        help="the value or the entry with which the others are compared seed by seed, like hpcc or delay=1us",
+    )
+
+
+def baseline_in(options: argparse.Namespace, grid: Grid) -> Baseline | None:
+    """Returns the baseline of :func:`baseline_option`, if it is given.
+
+    Args:
+        options: The options.
+        grid: The entries.
+
+    Raises:
+        ScenarioError: When it means nothing.
+    """
+    if options.baseline is None:
+        return None
+    try:
+        return baseline_of(grid, options.baseline)
+    except ValueError as error:
+        raise ScenarioError(f"--baseline {options.baseline}: {error}") from None
 
 
 def calls_of(options: argparse.Namespace) -> list[Call]:
