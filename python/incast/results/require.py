@@ -312,6 +312,18 @@ def judged(grid: Grid, requirements: Sequence[Requirement]) -> list[Check]:
     return [check for one in each for check in one.checks(grid)]
 
 
+def counted(checks: Sequence[Check]) -> str:
+    """Returns how many checks have which outcome: ``2 of 3 met, 1 not measured``.
+
+    Args:
+        checks: The checks.
+    """
+    counts = Counter(check.outcome for check in checks)
+    said = [f"{counts[Outcome.MET]} of {len(checks)} met"]
+    said += [f"{counts[one]} {one.value}" for one in Outcome if one is not Outcome.MET and counts[one]]
+    return ", ".join(said)
+
+
 def _signed(value: float) -> str:
     """Returns a number as intervals have it."""
     return number(value).replace("-", "−")

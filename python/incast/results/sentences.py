@@ -80,7 +80,7 @@ def sentences(
         return []
     asked = list(measures or headline(grid))
     fit, reasons = _candidates(grid)
-    found = [*_limits(grid), *_steady(grid), *reasons]
+    found = [*_limits(grid), *_steady(grid), *(reasons if len(grid.entries) > 1 else [])]
     told: set[tuple[frozenset[tuple[str, ...]], str]] = set()
     if ranked:
         for measure in asked:
