@@ -379,17 +379,27 @@ def _look(plan: _Plan, entries: Sequence[Entry], value: str, names: Sequence[str
 def _horizontal(place: Axes, axis: Axis, texts: Sequence[str]) -> None:
     """Sets the scale and the ticks of the horizontal axis: the values as they were written."""
     at = _positions(axis)
-    steps = [b - a for a, b in pairwise(at)]
-    if axis.numbers and len(at) >= LEAST_POINTS and at[0] > 0:
-        factors = [b / a for a, b in pairwise(at)]
-        equal = all(math.isclose(f, factors[0], rel_tol=1e-6) for f in factors)
-        even = all(math.isclose(s, steps[0], rel_tol=1e-6) for s in steps)
-        if equal and factors[0] >= _FOLLOWED and not even:
-            place.set_xscale("log")
-            place.minorticks_off()
+    if axis.numbers and grows_by_factors(at):
+        place.set_xscale("log")
+        place.minorticks_off()
     place.set_xticks(at, texts)
     if not axis.numbers:
         place.set_xlim(-0.5, len(at) - 0.5)
+
+
+def grows_by_factors(at: Sequence[float]) -> bool:
+    """Whether rising numbers are better placed by their logarithms.
+
+    Args:
+        at: The numbers.
+    """
+    if len(at) < LEAST_POINTS or at[0] <= 0:
+        return False
+    factors = [b / a for a, b in pairwise(at)]
+    steps = [b - a for a, b in pairwise(at)]
+    equal = all(math.isclose(f, factors[0], rel_tol=1e-6) for f in factors)
+    even = all(math.isclose(s, steps[0], rel_tol=1e-6) for s in steps)
+    return equal and factors[0] >= _FOLLOWED and not even
 
 
 def _colours(plan: _Plan, low: float, high: float) -> tuple[Any, str]:

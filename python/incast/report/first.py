@@ -77,9 +77,9 @@ def _items(items: Sequence[str]) -> str:
 
 
 def _check(check: Check, named: bool) -> str:
-    who = f"{check.entry}: " if named else ""
-    amount = ", ".join(part for part in (check.shown, check.why) if part)
-    text = f"{check.requirement.text}: {who}{check.outcome.value}{f' ({amount})' if amount else ''}"
+    who = f", {check.entry}" if named else ""
+    said = ", ".join(part for part in (check.outcome.value, check.shown, check.why) if part)
+    text = f"{check.requirement.text}{who}: {said}"
     return _item(check.outcome, text)
 
 

@@ -20,6 +20,7 @@ from incast.report.answers import endings, origin, verdicts
 from incast.report.columns import Columns
 from incast.report.compared import decided, rows
 from incast.report.compared import notes as explained
+from incast.report.drawing import picture
 from incast.report.entries import MOST_DETAILED, Entry, detailed, entries, scenario
 from incast.report.flows import Flows
 from incast.report.jobs import HEAD, LISTED, jobs
@@ -57,7 +58,8 @@ def page(
         ),
         "network": network.pictures(results, columns),
     }
-    style = _asset("report.css")
+    drawn = picture(grid, shown, baseline)
+    style = _asset("report.css") + drawn.style
     script = "(() => {\n'use strict';\n" + "".join(map(_asset, _SCRIPTS)) + "})();\n"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
@@ -68,7 +70,7 @@ def page(
         "name": text(" · ".join(dict.fromkeys(str(run.info["name"]) for run in grid.runs))),
         "style": style,
         "headline": "".join(f"<span>{text(part)}</span>" for part in headline(grid)),
-        **_first(grid, baseline, checks, shown),
+        **_first(grid, baseline, checks, shown, drawn.html),
         "summary": _summary(shown, all_flows),
         "jobs": _jobs(shown),
         "scenarios": _scenarios(shown),
@@ -87,7 +89,7 @@ def page(
 
 
 def _first(
-    grid: Grid, baseline: Baseline | None, checks: Sequence[Check], shown: Sequence[Entry]
+    grid: Grid, baseline: Baseline | None, checks: Sequence[Check], shown: Sequence[Entry], drawn: str
 ) -> dict[str, str]:
     """Returns the parts of the first screen."""
     decisions = decided(grid, baseline)
@@ -97,7 +99,7 @@ def _first(
     bad = [end for end in said if end.bad]
     return {
         "alarms": first.ends(bad, 0),
-        "answers": first.answers([one.text for one in told], checks, verdicts(grid), "", several),
+        "answers": first.answers([one.text for one in told], checks, verdicts(grid), drawn, several),
         "endings": first.ends(said[len(bad) :], more),
         "notes": first.notes([*warned(grid), *differences(grid, shown), *alike(grid)]),
         "compared": first.table(

@@ -96,7 +96,9 @@ def headline(grid: Grid) -> list[str]:
     infos = [run.info for run in grid.runs]
     titles = [entry.title for entry in grid.entries]
     more = f" and {len(titles) - MOST_TITLES} more" if len(titles) > MOST_TITLES else ""
-    parts = [", ".join(titles[:MOST_TITLES]) + more]
+    # Titles of several keys have commas.
+    between = "; " if any(", " in title for title in titles) else ", "
+    parts = [between.join(titles[:MOST_TITLES]) + more]
     parts.append(seeds_in_words([run.seed for run in grid.runs]))
     parts.append(f"Incast {', '.join(dict.fromkeys(str(info['incast_version']) for info in infos))}")
     if len(infos) == 1:
