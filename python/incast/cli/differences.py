@@ -17,7 +17,7 @@ from incast.results.grid import Grid, Run, headings
 from incast.results.listing.of_grid import SHOWN
 from incast.results.measures.call import Call
 from incast.results.measures.named import NAMED, Measure, find
-from incast.results.paired import Baseline, baseline_of
+from incast.results.paired import Baseline, baseline_of, kinds
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.runs.sweep import Decision, Plan, Sweep
@@ -270,13 +270,10 @@ def _notes(done: Sweep, used: Sequence[Measure]) -> str:
         )
     if pairs:
         number = f"{pairs[0]:,}" if len(pairs) == 1 else f"{pairs[0]:,} to {pairs[-1]:,}"
-        scales = {found.scale for found in every if found.word is not Word.TOO_FEW}
-        first = {
-            frozenset({"ratio"}): "Ratios of geometric means",
-            frozenset({"difference"}): "Mean differences",
-        }.get(frozenset(scales), "Ratios of geometric means, and mean differences,")
+        first = kinds(every)
         notes.append(
-            f"{first} over {number} pairs of runs with the same seed; without a word no difference is shown."
+            f"{first[0].upper()}{first[1:]} over {number} pairs of runs with the same seed; without a word "
+            "no difference is shown."
         )
         if any(found.why == "exact" and found.word is not Word.EQUAL for found in every):
             notes.append("Without an interval it is exact: the same with every seed.")

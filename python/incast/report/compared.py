@@ -10,7 +10,7 @@ from incast.results.decide import Difference, Word
 from incast.results.grid import Entry, Grid, headline
 from incast.results.listing.of_grid import MOST_REASONS, SHOWN, at_least, cell, estimate
 from incast.results.measures.named import UNITS, Measure, find
-from incast.results.paired import Baseline, Decision, compared
+from incast.results.paired import Baseline, Decision, compared, kinds
 
 MOST_COLUMNS = 12
 """More entries than this are rows of the table, not columns."""
@@ -147,8 +147,8 @@ def notes(decisions: Sequence[Decision], baseline: Baseline | None, grid: Grid) 
     number = len(decisions)
     hold = "it holds" if number == 1 else f"all {number:,} of a measure hold together"
     said.append(
-        f"Differences to {baseline.titled(grid)}: over pairs of runs with the same seed, with the interval "
-        f"without its sign; {hold} with 95 %."
+        f"Differences to {baseline.titled(grid)}: {kinds(every)} over pairs of runs with the same seed, with "
+        f"the interval without its sign; {hold} with 95 %."
     )
     few = sorted({found.why for found in every if found.word is Word.TOO_FEW})
     if few:

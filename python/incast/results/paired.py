@@ -16,13 +16,13 @@ for one in paired.compared(grid, paired.baseline_of(grid, "hpcc"), [find("p99.sm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from incast import catalogue
 from incast.errors import nearest
-from incast.results.decide import ALPHA, Difference, Values, difference
+from incast.results.decide import ALPHA, Difference, Values, Word, difference
 from incast.results.grid import CHOICES, NONE, Asked, Axis, Entry, Grid, headings
 from incast.results.measures.named import Measure
 from incast.results.titles import title
@@ -332,6 +332,19 @@ def compared(grid: Grid, baseline: Baseline, measures: Sequence[Asked]) -> list[
         )
         for of, to in pairs
     ]
+
+
+def kinds(found: Iterable[Difference]) -> str:
+    """Returns how sides are compared, in words: by their ratios, by their differences, or both.
+
+    Args:
+        found: The differences, of which those that are too few do not count.
+    """
+    scales = {one.scale for one in found if one.word is not Word.TOO_FEW}
+    if scales == {"difference"}:
+        return "mean differences"
+    ratios = "ratios of geometric means"
+    return f"{ratios}, and mean differences," if "difference" in scales else ratios
 
 
 def confidence_of(grid: Grid, of: Entry, to: Entry, comparisons: int) -> float:

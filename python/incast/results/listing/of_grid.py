@@ -13,7 +13,7 @@ from incast.results.grid import Asked, Entry, Grid, asked, headings
 from incast.results.listing import forms
 from incast.results.listing.sheet import Column, Listing, number
 from incast.results.measures.named import DECLARED, UNITS, Measure
-from incast.results.paired import Baseline, Decision, compared, declared_of
+from incast.results.paired import Baseline, Decision, compared, declared_of, kinds
 from incast.results.stats import Estimate
 from incast.results.titles import number_of, title
 
@@ -167,17 +167,18 @@ class Differences:
         """
         if self.baseline is None:
             return [_notes(self.grid)]
-        words = {
-            (found.word, found.why)
+        every = [
+            found
             for one in self.decisions
             for measure in measures
             if (found := one.differences.get(measure.name))
-        }
+        ]
+        words = {(found.word, found.why) for found in every}
         count = len(self.decisions)
         hold = "it holds" if count == 1 else f"all {count:,} of a column hold together"
         start = (
-            f"{self.baseline.titled(self.grid)}: means. Others: ratios of geometric means to it, over pairs "
-            f"of runs with the same seed, with the interval without its sign; {hold} with 95 %."
+            f"{self.baseline.titled(self.grid)}: means. Others: {kinds(every)} to it over pairs of runs with "
+            f"the same seed, with the interval without its sign; {hold} with 95 %."
         )
         parts = [start]
         if any(word is Word.NOT_SHOWN for word, _ in words):
