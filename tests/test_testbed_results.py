@@ -16,7 +16,7 @@ from incast.cli.plot import labelled
 from incast.real.kernel import KernelError
 from incast.real.testbed import plan
 from incast.real.testbed.distance import distance, pairs
-from incast.report.entries import titles
+from incast.results.grid import Grid
 from testbeds import RING, STAR, scenario
 
 
@@ -335,9 +335,9 @@ def test_commands_read_a_measured_result(tmp_path: Path, incast: Incast) -> None
 
 def test_measured_and_simulated_results_have_different_names() -> None:
     both = [recorded(), scenario().run()]
-    assert titles(both) == ["DCTCP (testbed)", "DCTCP (simulation)"]
+    assert [entry.title for entry in Grid.of(both).entries] == ["DCTCP (testbed)", "DCTCP (simulation)"]
     assert list(labelled(both)) == ["dctcp:testbed", "dctcp:simulation"]
-    assert titles(both[:1]) == ["DCTCP"]
+    assert [entry.title for entry in Grid.of(both[:1]).entries] == ["DCTCP"]
 
 
 def test_the_command_refuses_before_it_makes_anything(tmp_path: Path, incast: Incast) -> None:

@@ -20,10 +20,11 @@ import incast
 from helpers import SMALL, Incast, wait_until
 from incast import report
 from incast.report.columns import Column, Columns
-from incast.report.entries import entries, on_dark
+from incast.report.entries import detailed, entries, on_dark
 from incast.report.flows import Flows, classes, edges
 from incast.report.network import Network
 from incast.report.series import kept, pictures
+from incast.results.grid import Grid
 from report.made import Made
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -149,11 +150,13 @@ def test_parallel_links_meet_their_own_far_ends() -> None:
 def test_results_are_told_apart(tmp_path: Path) -> None:
     def titles(*made: Made) -> list[str]:
         folders = [m.write(tmp_path / f"{len(list(tmp_path.iterdir()))}") for m in made]
-        return [e.title for e in entries([incast.Result.open(f) for f in folders])]
+        grid = Grid.of([incast.Result.open(f) for f in folders])
+        return [e.title for e in entries(detailed(grid))]
 
     assert titles(Made(), Made(algorithm="hpcc")) == ["OSCAR", "HPCC"]
-    assert titles(Made(), Made(preset="artifact")) == ["OSCAR", "OSCAR (artifact)"]
-    assert titles(Made(), Made(seed=2)) == ["OSCAR (seed 1)", "OSCAR (seed 2)"]
+    assert titles(Made(), Made(preset="artifact")) == ["OSCAR (fair)", "OSCAR (artifact)"]
+    # Other seeds of one scenario are one entry.
+    assert titles(Made(), Made(seed=2)) == ["OSCAR"]
     assert titles(Made(), Made()) == ["OSCAR (6)", "OSCAR (7)"]
     assert titles(Made(algorithm="mine", preset="")) == ["mine"]
 
@@ -161,7 +164,7 @@ def test_results_are_told_apart(tmp_path: Path) -> None:
 def test_an_algorithm_has_its_colour_and_its_variants_have_dashes(tmp_path: Path) -> None:
     made = [Made(), Made(preset="artifact"), Made(algorithm="dcqcn"), Made(algorithm="mine")]
     results = [incast.Result.open(m.write(tmp_path / str(i))) for i, m in enumerate(made)]
-    oscar, variant, dcqcn, mine = entries(results)
+    oscar, variant, dcqcn, mine = entries(detailed(Grid.of(results)))
     from incast.plot import style
 
     assert oscar.colour == variant.colour == style.colour("oscar")

@@ -13,10 +13,11 @@ from incast.cli.table import Column, number, paragraph, table
 from incast.errors import ScenarioError
 from incast.results import stats
 from incast.results.decide import Difference, Word
-from incast.results.grid import Run, headings
+from incast.results.grid import Grid, Run, headings
 from incast.results.listing.of_grid import SHOWN
 from incast.results.measures.call import Call
 from incast.results.measures.named import NAMED, Measure, find
+from incast.results.paired import Baseline, baseline_of, kinds
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.runs.sweep import Decision, Plan, Sweep
@@ -52,6 +53,33 @@ def differences_options(sub: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="add seeds until each comparison is better, worse, or equal within this share, like 5%%",
     )
+
+
+def baseline_option(sub: argparse.ArgumentParser) -> None:
+    """Adds the option that names a baseline among saved results."""
+    sub.add_argument(
+        "--baseline",
+        metavar="[KEY=]VALUE",
+        help="the value or the entry with which the others are compared seed by seed, like hpcc or delay=1us",
+    )
+
+
+def baseline_in(options: argparse.Namespace, grid: Grid) -> Baseline | None:
+    """Returns the baseline of :func:`baseline_option`, if it is given.
+
+    Args:
+        options: The options.
+        grid: The entries.
+
+    Raises:
+        ScenarioError: When it means nothing.
+    """
+    if options.baseline is None:
+        return None
+    try:
+        return baseline_of(grid, options.baseline)
+    except ValueError as error:
+        raise ScenarioError(f"--baseline {options.baseline}: {error}") from None
 
 
 def calls_of(options: argparse.Namespace) -> list[Call]:
@@ -242,13 +270,10 @@ def _notes(done: Sweep, used: Sequence[Measure]) -> str:
         )
     if pairs:
         number = f"{pairs[0]:,}" if len(pairs) == 1 else f"{pairs[0]:,} to {pairs[-1]:,}"
-        scales = {found.scale for found in every if found.word is not Word.TOO_FEW}
-        first = {
-            frozenset({"ratio"}): "Ratios of geometric means",
-            frozenset({"difference"}): "Mean differences",
-        }.get(frozenset(scales), "Ratios of geometric means, and mean differences,")
+        first = kinds(every)
         notes.append(
-            f"{first} over {number} pairs of runs with the same seed; without a word no difference is shown."
+            f"{first[0].upper()}{first[1:]} over {number} pairs of runs with the same seed; without a word "
+            "no difference is shown."
         )
         if any(found.why == "exact" and found.word is not Word.EQUAL for found in every):
             notes.append("Without an interval it is exact: the same with every seed.")

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from incast import report
+from incast.cli.differences import baseline_in, baseline_option
 from incast.cli.options import Commands, add_command, results_argument
+from incast.cli.required import Required, require_option
+from incast.results.grid import Grid
 from incast.results.result import Result
-from incast.runs.sweep import results_of
+from incast.results.titles import number_of
+from incast.runs.sweep import grid_of, results_of
 
 
 def add(commands: Commands) -> None:
@@ -20,10 +24,13 @@ def add(commands: Commands) -> None:
         act,
         "report",
         "write results as one HTML file",
-        "Writes one HTML file that holds everything it shows: summary, scenario, completion "
-        "times, samples over time, network. Several results are compared.",
+        "Writes one HTML file that holds everything it shows: answers in sentences, requirements, a table of "
+        "differences, completion times, samples over time, network, scenario. Results that differ only in "
+        "their seed are one entry; of a sweep, all of its entries are compared.",
     )
     results_argument(sub)
+    baseline_option(sub)
+    require_option(sub)
     sub.add_argument(
         "--out",
         type=_page,
@@ -40,18 +47,20 @@ def _page(text: str) -> Path:
 
 
 def act(options: argparse.Namespace) -> int:
-    """Writes the report, and prints its path and size."""
-    results = [Result.open(folder) for folder in folders(options.results)]
-    names = _names(options.results)
-    path = report.write(dict(zip(names, results, strict=True)) if names else results, options.out)
-    many = "1 result" if len(results) == 1 else f"{len(results)} results"
+    """Writes the report, and prints its requirements, its path and its size."""
+    grid = grid_of(options.results[0]) if len(options.results) == 1 else None
+    if grid is None:
+        grid = Grid.of([Result.open(folder) for folder in folders(options.results)])
+    required = Required(options, grid)
+    baseline_in(options, grid)
+    if judged := required.text(grid):
+        print(judged, end="\n\n")
+    path = report.write(
+        grid, options.out, baseline=options.baseline, require=options.require, command=options.command
+    )
+    many = number_of(len(grid.runs), "result")
     print(f"report {path} ({many}, {path.stat().st_size / 1e6:.1f} MB)")
-    return 0
-
-
-def _names(named: Sequence[Path]) -> list[str]:
-    """The names of the runs of a sweep; none for other results, whose names are their algorithms."""
-    return list(results_of(named[0])) if len(named) == 1 else []
+    return required.code(0)
 
 
 def folders(named: Sequence[Path]) -> list[Path]:

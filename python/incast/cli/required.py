@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import pad, paragraph
 from incast.errors import ScenarioError
 from incast.results.grid import Grid
-from incast.results.require import Check, Outcome, Requirement, judged
+from incast.results.require import Check, Requirement, counted, judged
 
 NOT_MET = 3
 """The exit code if a requirement is not met and nothing worse has happened."""
@@ -82,15 +81,12 @@ def lines(checks: Sequence[Check], *, named: bool) -> str:
         checks: The checks.
         named: Whether lines have the titles of entries.
     """
-    counts = Counter(check.outcome for check in checks)
-    said = [f"{counts[Outcome.MET]} of {len(checks)} met"]
-    said += [f"{counts[one]} {one.value}" for one in Outcome if one is not Outcome.MET and counts[one]]
     rows = [
         (check.requirement.text, *((check.entry,) if named else ()), check.shown, check.why)
         for check in checks
     ]
     widths = [max(map(cells, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
-    found = [f"requirements: {', '.join(said)}"]
+    found = [f"requirements: {counted(checks)}"]
     for check, row in zip(checks, rows, strict=True):
         parts = [pad(text, width, True) for text, width in zip(row[:-1], widths, strict=True) if width]
         line = f"  {check.outcome.sign} {'  '.join(parts)}"

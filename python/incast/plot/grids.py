@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from incast import catalogue
 from incast.plot import style
-from incast.results.decide import ALPHA, Word, difference
+from incast.results import paired
+from incast.results.decide import Word, difference
 from incast.results.grid import Asked, Axis, Entry, Grid, Gridlike, asked, headings, primary
 from incast.results.listing.sheet import number
 from incast.results.measures.named import UNITS, Measure
+from incast.results.paired import Baseline
 from incast.results.stats import Estimate
 from incast.results.titles import number_of, title
 
@@ -57,7 +58,7 @@ class _Plan:
         x: The place of the key along the horizontal axis.
         other: The place of the key of the lines, or of the vertical axis; None without one.
         panels: The entries of each panel, by its heading.
-        base: The place of the key and the value that the others are ratios to; None without one.
+        base: What the others are ratios to; None without one.
     """
 
     grid: Grid
@@ -65,7 +66,7 @@ class _Plan:
     x: int
     other: int | None
     panels: Mapping[str, Sequence[Entry]]
-    base: tuple[int, str] | None
+    base: Baseline | None
 
     @property
     def declared(self) -> Measure:
@@ -93,7 +94,7 @@ class _Plan:
         """The label of the axis of the number."""
         unit = UNITS.get(self.declared.kind, "")
         if self.base is not None:
-            return f"{self.declared.words} / {self.named(*self.base)}"
+            return f"{self.declared.words} / {self.base.titled(self.grid)}"
         return f"{self.declared.words} ({unit})" if unit else self.declared.words
 
     def point(self, entry: Entry) -> _Point | None:
@@ -108,13 +109,17 @@ class _Plan:
             if of.half_width is None or values.at_least:
                 return _Point(of.mean / scale)
             return _Point(of.mean / scale, of.low / scale, of.high / scale)
-        axis, value = self.base
-        partner = (*entry.values[:axis], value, *entry.values[axis + 1 :])
+        partner = self.base.partner(self.grid, entry.values)
         to = next((one for one in self.grid.entries if one.values == partner), None)
         if to is None:
             return None
-        confidence = 1 - ALPHA / max(len(self.entries), 1)
-        of_two = difference(values, to.values_of(self.measure), self.declared, confidence=confidence)
+        confidence = paired.confidence_of(self.grid, entry, to, len(self.entries))
+        of_two = difference(
+            self.grid.values_of(entry, self.measure),
+            self.grid.values_of(to, self.measure),
+            self.declared,
+            confidence=confidence,
+        )
         if of_two.scale != "ratio" or math.isnan(of_two.value):
             return None
         shown = of_two.word not in (Word.NOT_SHOWN, Word.TOO_FEW)
@@ -266,7 +271,7 @@ def _plan(
     grid = Grid.of(of)
     of_measure = asked(measure) if measure else primary(grid)
     base = _base(grid, baseline)
-    entries = [e for e in grid.entries if base is None or e.values[base[0]] != base[1]]
+    entries = [e for e in grid.entries if base is None or not base.has(e.values)]
     free = [n for n in grid.varying if len({e.values[n] for e in entries}) > 1]
     if not free:
         raise ValueError("nothing varies: there is only one entry")
@@ -299,31 +304,14 @@ def _plan(
     return _Plan(grid, of_measure, at, second, parts, base)
 
 
-def _base(grid: Grid, text: str | None) -> tuple[int, str] | None:
-    """Returns the place of the key and the value of a baseline."""
+def _base(grid: Grid, text: str | None) -> Baseline | None:
+    """Returns the baseline that a text means, if there is one."""
     if text is None:
         return None
-    key, equals, value = text.partition("=")
-    possible = [grid.axis(key)] if equals else grid.varying
-    wanted = value if equals else text
-    found = [
-        (n, one)
-        for n in possible
-        for one in dict.fromkeys((wanted, catalogue.canonical(wanted)))
-        if one in grid.axes[n].values
-    ]
-    if len(found) != 1:
-        heads = headings(grid.axes)
-        keys = " and ".join(heads[n] for n, _ in found)
-        why = (
-            f"{keys} have this value; write {heads[found[0][0]]}={wanted}"
-            if found
-            else "no key has this value"
-        )
-        raise ValueError(f"--baseline {text}: {why}")
-    if grid.axes[found[0][0]].key.partition(".")[0] == "traffic":
-        raise ValueError(f"--baseline {text}: runs with other traffic are not compared")
-    return found[0]
+    try:
+        return paired.baseline_of(grid, text)
+    except ValueError as error:
+        raise ValueError(f"--baseline {text}: {error}") from None
 
 
 def _figure(count: int) -> tuple[Figure, list[Axes]]:
@@ -391,17 +379,27 @@ def _look(plan: _Plan, entries: Sequence[Entry], value: str, names: Sequence[str
 def _horizontal(place: Axes, axis: Axis, texts: Sequence[str]) -> None:
     """Sets the scale and the ticks of the horizontal axis: the values as they were written."""
     at = _positions(axis)
-    steps = [b - a for a, b in pairwise(at)]
-    if axis.numbers and len(at) >= LEAST_POINTS and at[0] > 0:
-        factors = [b / a for a, b in pairwise(at)]
-        equal = all(math.isclose(f, factors[0], rel_tol=1e-6) for f in factors)
-        even = all(math.isclose(s, steps[0], rel_tol=1e-6) for s in steps)
-        if equal and factors[0] >= _FOLLOWED and not even:
-            place.set_xscale("log")
-            place.minorticks_off()
+    if axis.numbers and grows_by_factors(at):
+        place.set_xscale("log")
+        place.minorticks_off()
     place.set_xticks(at, texts)
     if not axis.numbers:
         place.set_xlim(-0.5, len(at) - 0.5)
+
+
+def grows_by_factors(at: Sequence[float]) -> bool:
+    """Whether rising numbers are better placed by their logarithms.
+
+    Args:
+        at: The numbers.
+    """
+    if len(at) < LEAST_POINTS or at[0] <= 0:
+        return False
+    factors = [b / a for a, b in pairwise(at)]
+    steps = [b - a for a, b in pairwise(at)]
+    equal = all(math.isclose(f, factors[0], rel_tol=1e-6) for f in factors)
+    even = all(math.isclose(s, steps[0], rel_tol=1e-6) for s in steps)
+    return equal and factors[0] >= _FOLLOWED and not even
 
 
 def _colours(plan: _Plan, low: float, high: float) -> tuple[Any, str]:

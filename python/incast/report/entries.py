@@ -1,85 +1,101 @@
-"""Names and colours of the results in a report."""
+"""The entries of a report: their names, colours and results, and which of them have details."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from incast.plot import style
+from incast.report.flows import Flows
+from incast.results import grid as grids
+from incast.results.grid import Grid, primary
+from incast.results.listing.of_grid import estimate
+from incast.results.paired import Baseline
 from incast.results.result import Result
-from incast.results.titles import made, title
 
 _DARK = "#16191e"
 """The background of the dark theme; the style sheet has the same."""
 
+MOST_DETAILED = 24
+"""Of more entries than this only the best have details: distributions, samples, networks."""
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A result in a report.
+    """An entry in a report.
 
     Attributes:
-        result: The result.
+        of: The entry of the grid.
+        results: The results of its seeds; the first is shown over time.
         title: Its name.
         colour: Its colour on white.
         dark: Its colour on the dark background.
         dashes: Lengths of its dashes and gaps in line widths; none for a solid line.
     """
 
-    result: Result
+    of: grids.Entry
+    results: tuple[Result, ...]
     title: str
     colour: str
     dark: str
     dashes: tuple[float, ...]
 
+    @property
+    def result(self) -> Result:
+        """The result of its first seed."""
+        return self.results[0]
 
-def entries(results: Sequence[Result] | Mapping[str, Result]) -> list[Entry]:
-    """Names and colours for results: one colour for each algorithm, dashes for its variants."""
-    if isinstance(results, Mapping):
-        named, results = list(results), list(results.values())
-    else:
-        named = titles(results)
+    def flows(self) -> Flows:
+        """The flows of all its seeds."""
+        return Flows.pooled([Flows.of(result) for result in self.results])
+
+
+def detailed(grid: Grid, baseline: Baseline | None = None) -> list[grids.Entry]:
+    """Returns the entries that have details: all in their order, or of many the baseline and then the best.
+
+    The best are those with the best mean of the primary measure. Entries without results have no details.
+
+    Args:
+        grid: The entries with their runs.
+        baseline: The baseline, if there is one.
+    """
+    there = [entry for entry in grid.entries if any(run.open for run in entry.runs)]
+    if len(there) <= MOST_DETAILED:
+        return there
+    measure = primary(grid)
+    sign = 1 if measure.better == "lower" else -1
+
+    def place(entry: grids.Entry) -> tuple[bool, float]:
+        of = estimate(entry, measure)
+        return not (baseline and baseline.has(entry.values)), sign * of.mean if of else math.inf
+
+    return sorted(there, key=place)[:MOST_DETAILED]
+
+
+def entries(chosen: Sequence[grids.Entry]) -> list[Entry]:
+    """Opens entries, and gives one colour to each algorithm, with dashes for its variants.
+
+    Args:
+        chosen: The entries, which have results.
+
+    Raises:
+        ResultError: When a result cannot be read.
+    """
+    opened = [tuple(run.open() for run in entry.runs if run.open) for entry in chosen]
     # The part before the colon decides the colour, so a variant keeps that of its algorithm.
-    keys = [f"{algorithm(result)}:{number}" for number, result in enumerate(results)]
+    keys = [f"{algorithm(results[0])}:{number}" for number, results in enumerate(opened)]
     found = []
-    for key, name, result in zip(keys, named, results, strict=True):
+    for entry, key, results in zip(chosen, keys, opened, strict=True):
         colour, dashes = style.colour(key, keys), style.dashes(key, keys)
         lengths = () if isinstance(dashes, str) else dashes[1]
-        found.append(Entry(result, name, colour, on_dark(colour), lengths))
+        found.append(Entry(entry, results, entry.title, colour, on_dark(colour), lengths))
     return found
 
 
 def algorithm(result: Result) -> str:
     """The algorithms of a result, joined."""
     return "+".join(result.info["algorithms"]) or "no flows"
-
-
-def titles(results: Sequence[Result]) -> list[str]:
-    """Names of results: their algorithms, and what else distinguishes them."""
-    names = ["+".join(map(title, result.info["algorithms"])) or "no flows" for result in results]
-    for further in (made, _seed, _folder):
-        twice = Counter(names)
-        more = [further(result) for result in results]
-        for name in (name for name, count in twice.items() if count > 1):
-            same = [i for i, other in enumerate(names) if other == name]
-            if len({more[i] for i in same}) > 1:
-                for i in same:
-                    names[i] = f"{name} ({more[i]})"
-    seen: Counter[str] = Counter()
-    total = Counter(names)
-    for i, name in enumerate(names):
-        seen[name] += 1
-        if total[name] > 1:
-            names[i] = f"{name} #{seen[name]}"
-    return names
-
-
-def _seed(result: Result) -> str:
-    return f"seed {result.info['seed']}"
-
-
-def _folder(result: Result) -> str:
-    return "in memory" if result.folder is None else result.folder.name
 
 
 def scenario(result: Result) -> str:

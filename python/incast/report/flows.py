@@ -54,6 +54,19 @@ class Flows:
         )
         return cls(size, fct, slowdown, table.column("group")).select(table.column("counted"))
 
+    @classmethod
+    def pooled(cls, parts: Sequence[Flows]) -> Flows:
+        """Returns the flows of several results together."""
+        first, *others = parts
+        if not others:
+            return first
+        return cls(
+            np.concatenate([part.size_bytes for part in parts]),
+            np.concatenate([part.fct_ps for part in parts]),
+            np.concatenate([part.slowdown for part in parts]),
+            np.concatenate([part.group for part in parts]),
+        )
+
     def select(self, chosen: npt.NDArray[np.bool_]) -> Flows:
         """Some of them."""
         return Flows(self.size_bytes[chosen], self.fct_ps[chosen], self.slowdown[chosen], self.group[chosen])

@@ -15,12 +15,20 @@ from collections.abc import Sequence
 from importlib import resources
 
 from incast._build import __version__
-from incast.report import changes, flows, network, series
+from incast.report import changes, first, flows, network, series
+from incast.report.answers import endings, origin, verdicts
 from incast.report.columns import Columns
-from incast.report.entries import Entry, scenario
+from incast.report.compared import decided, rows
+from incast.report.compared import notes as explained
+from incast.report.drawing import picture
+from incast.report.entries import MOST_DETAILED, Entry, detailed, entries, scenario
 from incast.report.flows import Flows
 from incast.report.jobs import HEAD, LISTED, jobs
-from incast.report.summary import alike, differences, ending, headline, summary, warned
+from incast.report.summary import alike, differences, headline, summary, warned
+from incast.results.grid import Grid
+from incast.results.paired import Baseline
+from incast.results.require import Check
+from incast.results.sentences import sentences
 
 _SCRIPTS = (
     "units.js",
@@ -37,25 +45,36 @@ _SCRIPTS = (
 )
 
 
-def page(entries: Sequence[Entry]) -> str:
+def page(
+    grid: Grid, baseline: Baseline | None = None, checks: Sequence[Check] = (), command: str | None = None
+) -> str:
     """The whole page.
 
     Args:
-        entries: The results, with their names.
+        grid: The entries with their runs.
+        baseline: The baseline, if there is one.
+        checks: The checks of the requirements.
+        command: The command that makes it, if there is one.
     """
     columns = Columns()
-    results = [entry.result for entry in entries]
-    all_flows = [Flows.of(result) for result in results]
+    shown = entries(detailed(grid, baseline))
+    results = [entry.result for entry in shown]
+    all_flows = [entry.flows() for entry in shown]
     content = {
         "entries": [
-            {"title": e.title, "colour": e.colour, "dark": e.dark, "dashes": e.dashes} for e in entries
+            {"title": e.title, "colour": e.colour, "dark": e.dark, "dashes": e.dashes} for e in shown
         ],
         "flows": flows.pictures(all_flows, columns),
-        "series": {**series.pictures(results, columns), "changes": changes.shades(results)},
+        "series": {
+            **series.pictures(
+                results, columns, series.SAMPLES if len(grid.runs) <= MOST_DETAILED else series.SAMPLES // 2
+            ),
+            "changes": changes.shades(results),
+        },
         "network": network.pictures(results, columns),
     }
-    name = " · ".join(dict.fromkeys(str(result.info["name"]) for result in results))
-    style = _asset("report.css")
+    drawn = picture(grid, shown, baseline)
+    style = _asset("report.css") + drawn.style
     script = "(() => {\n'use strict';\n" + "".join(map(_asset, _SCRIPTS)) + "})();\n"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
@@ -63,13 +82,14 @@ def page(entries: Sequence[Entry]) -> str:
     )
     values = {
         "policy": policy,
-        "name": text(name),
+        "name": text(" · ".join(dict.fromkeys(str(run.info["name"]) for run in grid.runs))),
         "style": style,
-        "headline": _headline(entries),
-        "endings": _endings(entries),
-        "summary": _summary(entries, all_flows),
-        "jobs": _jobs(entries),
-        "scenarios": _scenarios(entries),
+        "headline": "".join(f"<span>{text(part)}</span>" for part in headline(grid)),
+        **_first(grid, baseline, checks, shown, drawn.html),
+        "summary": _summary(shown, all_flows),
+        "jobs": _jobs(shown),
+        "scenarios": _scenarios(shown),
+        "made": first.made_by(command, grid.command),
         "version": text(__version__),
         "data": data(content),
         "blob": columns.to_base64(),
@@ -81,6 +101,29 @@ def page(entries: Sequence[Entry]) -> str:
         key, _, rest = part.partition("}}")
         filled += [values[key], rest]
     return "".join(filled)
+
+
+def _first(
+    grid: Grid, baseline: Baseline | None, checks: Sequence[Check], shown: Sequence[Entry], drawn: str
+) -> dict[str, str]:
+    """Returns the parts of the first screen."""
+    decisions = decided(grid, baseline)
+    said, more = endings(grid, shown)
+    told = sentences(grid, decisions, ranked=not grid.looks)
+    several = len(grid.entries) > 1
+    bad = [end for end in said if end.bad]
+    return {
+        "alarms": first.ends(bad, 0),
+        "answers": first.answers([one.text for one in told], checks, verdicts(grid), drawn, several),
+        "endings": first.ends(said[len(bad) :], more),
+        "notes": first.notes([*warned(grid), *differences(grid, shown), *alike(grid)]),
+        "compared": first.table(
+            rows(grid, decisions, baseline),
+            [entry.title for entry in grid.entries],
+            explained(decisions, baseline, grid),
+        ),
+        "origin": "".join(f"<p>{text(line)}</p>" for line in origin(grid, len(shown))),
+    }
 
 
 def text(words: object) -> str:
@@ -103,37 +146,13 @@ def _hash(source: str) -> str:
     return f"'sha256-{digest}'"
 
 
-def _headline(entries: Sequence[Entry]) -> str:
-    return "".join(f"<span>{text(part)}</span>" for part in headline(entries))
-
-
-def _endings(entries: Sequence[Entry]) -> str:
-    """Describes the end of each run, failures first, and the reasons for which results are not comparable."""
-    said = sorted((ending(entry, len(entries) > 1) for entry in entries), key=lambda e: not e.bad)
-    blocks = []
-    for end in said:
-        if end.title is None:
-            continue
-        kind, role = ("bad", ' role="alert"') if end.bad else ("note", "")
-        lines = "".join(f"<p>{text(line)}</p>" for line in end.lines)
-        points = "".join(f"<li>{text(point)}</li>" for point in end.points)
-        box = f'<div class="points" tabindex="0" role="group" aria-label="{text(end.title)}: flows, scrolls">'
-        listed = f"{box}<ul>{points}</ul></div>" if points else ""
-        blocks.append(
-            f'<div class="{kind}"{role}><p><strong>{text(end.title)}</strong></p>{lines}{listed}</div>'
-        )
-    notes = [*warned(entries), *differences(entries), *alike(entries)]
-    blocks += [f'<div class="note"><p>{text(line)}</p></div>' for line in notes]
-    return "".join(blocks)
-
-
 def _summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> str:
     head = "".join(
         f'<th scope="col" data-entry="{i}"><span class="swatch" data-entry="{i}"></span>{text(e.title)}</th>'
         for i, e in enumerate(entries)
     )
     rows = [f'<thead><tr><td></td><td class="unit">unit</td>{head}</tr></thead>']
-    for part in summary([e.result for e in entries], all_flows):
+    for part in summary(entries, all_flows):
         rows.append(f'<tbody><tr class="part"><th colspan="{len(entries) + 2}">{text(part.title)}</th></tr>')
         for row in part.rows:
             cells = "".join(f'<td data-entry="{i}">{text(cell)}</td>' for i, cell in enumerate(row.cells))

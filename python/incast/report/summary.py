@@ -12,9 +12,10 @@ from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
 from incast.report.flows import Flows, classes
 from incast.results import stats
+from incast.results.grid import Grid
 from incast.results.listing.sheet import number
 from incast.results.load import Load
-from incast.results.result import Result
+from incast.results.result import Result, warnings_of
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,16 @@ class Ending:
     points: list[str] = field(default_factory=list)
 
 
-def ending(entry: Entry, named: bool) -> Ending:
+def ending(result: Result, title: str = "") -> Ending:
     """Describes the end of a run.
 
     Args:
-        entry: The result.
-        named: Whether to name the result.
+        result: The result.
+        title: Its name; empty if there is only one.
     """
-    result = entry.result
     info = result.info
     outcome = info.get("outcome")
-    who = f"{entry.title}: this" if named else "This"
+    who = f"{title}: this" if title else "This"
     if outcome is None:
         lines = [f"What follows is only what it had written by then: {_written(result)}."]
         if result.state == "running":
@@ -87,38 +87,64 @@ def time(ps: float) -> str:
     return f"{ps:g} ps"
 
 
-def headline(entries: Sequence[Entry]) -> list[str]:
-    """Algorithms, seeds, versions and, of a single run, how it ended and its fingerprint."""
-    infos = [entry.result.info for entry in entries]
-    shown = [entry.title for entry in entries[:6]]
-    more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
-    parts = [", ".join(shown) + more]
-    parts.append(_all_of("seed", "seeds", [str(info["seed"]) for info in infos]))
-    parts.append(_all_of("Incast", "Incast", [str(info["incast_version"]) for info in infos]))
-    if len(entries) == 1:
+def headline(grid: Grid) -> list[str]:
+    """Entries, seeds, versions and, of a single run, how it ended and its fingerprint.
+
+    Args:
+        grid: The entries with their runs.
+    """
+    infos = [run.info for run in grid.runs]
+    titles = [entry.title for entry in grid.entries]
+    more = f" and {len(titles) - MOST_TITLES} more" if len(titles) > MOST_TITLES else ""
+    # Titles of several keys have commas.
+    between = "; " if any(", " in title for title in titles) else ", "
+    parts = [between.join(titles[:MOST_TITLES]) + more]
+    parts.append(seeds_in_words([run.seed for run in grid.runs]))
+    parts.append(f"Incast {', '.join(dict.fromkeys(str(info['incast_version']) for info in infos))}")
+    if len(infos) == 1:
+        result = next(run.open() for run in grid.runs if run.open)
         outcome = infos[0].get("outcome")
-        parts.append(entries[0].result.end if outcome else entries[0].result.state)
+        parts.append(result.end if outcome else result.state)
         if outcome:
             parts.append(f"fingerprint {outcome['fingerprint']}")
     return parts
 
 
-def _all_of(one: str, many: str, values: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(values))
-    return f"{one if len(distinct) == 1 else many} {', '.join(distinct)}"
+MOST_TITLES = 6
+"""Most entries that the headline names."""
 
 
-def differences(entries: Sequence[Entry]) -> list[str]:
-    """Returns the reasons for which the results are not comparable."""
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Returns seeds as text: ``seed 1``, ``seeds 1, 4``, ``seeds 1 – 40``.
+
+    Args:
+        seeds: The seeds, each once or more.
+    """
+    known = sorted(set(seeds))
+    if len(known) == 1:
+        return f"seed {known[0]}"
+    if len(known) > 2 and known[-1] - known[0] == len(known) - 1:
+        return f"seeds {known[0]} – {known[-1]}"
+    return f"seeds {', '.join(map(str, known))}"
+
+
+def differences(grid: Grid, entries: Sequence[Entry]) -> list[str]:
+    """Returns the reasons for which the entries are not comparable.
+
+    Args:
+        grid: All entries with their runs.
+        entries: Those with details.
+    """
     said = [
         f"{entry.title} was measured on a testbed: {'; '.join(entry.result.info['testbed']['notes'])}."
         for entry in entries
         if entry.result.info.get("testbed", {}).get("notes")
     ]
-    if len({entry.result.info["incast_version"] for entry in entries}) > 1:
+    if len({run.info["incast_version"] for run in grid.runs}) > 1:
         said.append("These results were made by different versions of Incast; compare them with care.")
     settings = [_setting(entry.result) for entry in entries]
-    if any(setting != settings[0] for setting in settings):
+    # What a sweep varies is named by its axes.
+    if [axis.key for axis in grid.axes] == ["cc"] and any(setting != settings[0] for setting in settings):
         said.append(
             "These results are of different scenarios, not only of different algorithms, parameters or "
             "seeds; compare them with care."
@@ -126,28 +152,39 @@ def differences(entries: Sequence[Entry]) -> list[str]:
     return said
 
 
-def alike(entries: Sequence[Entry]) -> list[str]:
-    """Says which results are the same although their seeds differ."""
-    of: dict[tuple[str, ...], list[Entry]] = {}
-    for entry in entries:
-        if entry.result.info.get("outcome"):
-            of.setdefault((entry.result.fingerprint, *entry.result.info["algorithms"]), []).append(entry)
-    return [
-        f"{', '.join(entry.title for entry in same)}: {stats.NO_DRAWS[:1].lower()}{stats.NO_DRAWS[1:]}"
-        for same in of.values()
-        if len({entry.result.info["seed"] for entry in same}) > 1
+def alike(grid: Grid) -> list[str]:
+    """Says of which entries all runs are the same although their seeds differ.
+
+    Args:
+        grid: The entries with their runs.
+    """
+    same = [
+        entry.title
+        for entry in grid.entries
+        if len(entry.runs) > 1
+        and all(run.info.get("outcome") for run in entry.runs)
+        and not stats.drawn(run.info for run in entry.runs)
     ]
+    if not same:
+        return []
+    if len(same) == len(grid.entries):
+        return [stats.NO_DRAWS]
+    return [f"{', '.join(same)}: {stats.NO_DRAWS[:1].lower()}{stats.NO_DRAWS[1:]}"]
 
 
-def warned(entries: Sequence[Entry]) -> list[str]:
-    """Returns the warnings about the scenarios, each once, with the results that have it."""
-    of: dict[str, list[str]] = {}
-    for entry in entries:
-        for problem in entry.result.warnings:
+def warned(grid: Grid) -> list[str]:
+    """Returns the warnings about the scenarios, each once, with the entries that have it.
+
+    Args:
+        grid: The entries with their runs.
+    """
+    of: dict[str, dict[str, None]] = {}
+    for entry in grid.entries:
+        for problem in dict.fromkeys(problem for run in entry.runs for problem in warnings_of(run.info)):
             text = f"{problem.key}: {problem.problem}" if problem.key else problem.problem
-            of.setdefault(f"{text} ({problem.hint})" if problem.hint else text, []).append(entry.title)
+            of.setdefault(f"{text} ({problem.hint})" if problem.hint else text, {})[entry.title] = None
     return [
-        f"Warning: {text}" if len(titles) == len(entries) else f"{', '.join(titles)}: warning: {text}"
+        f"Warning: {text}" if len(titles) == len(grid.entries) else f"{', '.join(titles)}: warning: {text}"
         for text, titles in of.items()
     ]
 
@@ -185,8 +222,18 @@ class Part:
     rows: list[Row]
 
 
-def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]:
-    """The summary: a part for the run, the completion times, the network and the origin."""
+def summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> list[Part]:
+    """The summary: a part for the run, the completion times, the network and the origin.
+
+    Args:
+        entries: The entries with details.
+        all_flows: Their flows, of all seeds.
+    """
+    results = [entry.result for entry in entries]
+    ends = [
+        ", ".join(dict.fromkeys(r.end if r.info.get("outcome") else r.state for r in entry.results))
+        for entry in entries
+    ]
     outcomes: list[dict[str, Any]] = [result.info.get("outcome") or {} for result in results]
     measured: list[dict[str, Any]] = [result.info.get("testbed") or {} for result in results]
 
@@ -201,7 +248,7 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
     endless = [f"{int((~some).sum()):,}" for some in sized]
     uncounted = [f"{outcome.get('flows_uncounted', 0):,}" for outcome in outcomes]
     run = [
-        Row("ended", "", [r.end if r.info.get("outcome") else r.state for r in results], words=True),
+        Row("ended", "", ends, words=True),
         Row("flows finished", "", finished),
         *([Row("flows without a size", "", endless)] if any(e != "0" for e in endless) else []),
         *([Row("flows that do not count", "", uncounted)] if any(u != "0" for u in uncounted) else []),
@@ -220,7 +267,7 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
     parts.append(Part("Network", network))
     parts += _distances(results)
     origin = [
-        Row("seed", "", [str(result.info["seed"]) for result in results]),
+        Row("seed", "", [_seeds(entry) for entry in entries]),
         Row("packet-hops", "million", of_outcome("hops", lambda hops: number(hops / 1e6))),
         Row("wall time", "s", of_outcome("wall_s", number)),
         Row("fingerprint", "", of_outcome("fingerprint", str), words=True),
@@ -232,6 +279,10 @@ def summary(results: Sequence[Result], all_flows: Sequence[Flows]) -> list[Part]
         origin.append(Row("kernel", "", [of["kernel"] if of else "–" for of in measured], words=True))
     parts.append(Part("Origin", origin))
     return parts
+
+
+def _seeds(entry: Entry) -> str:
+    return seeds_in_words([int(result.info["seed"]) for result in entry.results]).partition(" ")[2]
 
 
 def _loads(results: Sequence[Result]) -> list[Part]:

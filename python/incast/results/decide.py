@@ -145,6 +145,23 @@ class Difference:
         value_text, low_text, high_text = _outwards(percent[0], percent[1], percent[2], places, sign="")
         return f"{self._spanned(f'{value_text} %', low_text, high_text)} {side}"
 
+    def cell(self) -> str:
+        """The outcome in a narrow cell: the interval has the sign of the value, which is written once.
+
+        ``−12 % (8 – 16)``; ``·`` where no difference is shown, ``…`` where it is too few, or ``equal``.
+        """
+        if self.word is Word.TOO_FEW:
+            return "…"
+        if self.word is Word.NOT_SHOWN:
+            return "·"
+        if self.word is Word.EQUAL:
+            return "equal"
+        amount = self.beside()
+        for side, sign in (("below", "−"), ("above", "+")):
+            if amount.endswith(f" {side}"):
+                return f"{sign}{amount.removesuffix(f' {side}')}"
+        return f"×{amount.removesuffix(' as high as with').replace(' times', '', 1)}"
+
     def _spanned(self, value: str, low: str, high: str) -> str:
         """Returns a value with the ends of its interval, if there is one."""
         return value if math.isnan(self.low) or self.low == self.high else f"{value} ({low} – {high})"

@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
@@ -317,6 +317,9 @@ class Grid:
         entries: The entries, in the order in which they were asked for.
         command: The words of the command line that made it; None where there was none.
         failed: Why runs have no result, by their labels.
+        looks: Where a rule has added seeds, the share of wrong intervals that each of its looks permits, by
+            the number of its seeds.
+        baseline: The baseline that it was made with, as ``KEY=VALUE``; None where there was none.
     """
 
     name: str
@@ -324,6 +327,8 @@ class Grid:
     entries: tuple[Entry, ...]
     command: str | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[int, float] = field(default_factory=dict)
+    baseline: str | None = None
 
     @classmethod
     def of(cls, results: Gridlike) -> Grid:
@@ -351,6 +356,32 @@ class Grid:
     def runs(self) -> list[Run]:
         """The runs of all entries."""
         return [run for entry in self.entries for run in entry.runs]
+
+    @property
+    def combinations(self) -> list[tuple[str, ...]]:
+        """The values of each entry."""
+        return [entry.values for entry in self.entries]
+
+    def failed_of(self, entry: Entry) -> frozenset[int]:
+        """The seeds of an entry whose runs failed."""
+        words = (f"{head}={value}" for head, value in zip(headings(self.axes), entry.values, strict=True))
+        start = " ".join(words)
+        parts = (label.rpartition("seed=") for label in self.failed)
+        return frozenset(int(seed) for text, equals, seed in parts if equals and text.strip() == start)
+
+    def seeds_of(self, entry: Entry) -> frozenset[int]:
+        """The seeds of an entry, also those whose runs failed."""
+        return frozenset(run.seed for run in entry.runs) | self.failed_of(entry)
+
+    def values_of(self, entry: Entry, measure: str | Asked) -> Values:
+        """The values of an entry as one side of a comparison: a run that failed has none.
+
+        Args:
+            entry: The entry.
+            measure: As for :meth:`Entry.values_of`.
+        """
+        values = entry.values_of(measure)
+        return replace(values, runs=self.seeds_of(entry)) if self.failed else values
 
     @property
     def choice(self) -> int | None:

@@ -22,7 +22,7 @@ from enum import Enum
 from incast import catalogue
 from incast.results import stats
 from incast.results.decide import Values, Word, difference
-from incast.results.grid import Asked, Entry, Grid, Gridlike, Run, asked, headings
+from incast.results.grid import Asked, Entry, Grid, Gridlike, Run, asked
 from incast.results.listing.sheet import number
 from incast.results.load import loads_of
 from incast.results.measures.call import Call, in_column
@@ -210,7 +210,7 @@ class Requirement:
         """Judges a state of the runs of an entry."""
         wrong = _without_result(grid, entry) or _not_sound(entry)
         seeds = len(entry.runs)
-        none = not entry.runs and not _failures(grid, entry)
+        none = not entry.runs and not len(grid.failed_of(entry))
         if none or (wrong and self.op == "steady"):
             return Check(self, entry.title, Outcome.NOT_MEASURED, seeds=seeds, why=wrong)
         if self.op == "steady":
@@ -312,6 +312,18 @@ def judged(grid: Grid, requirements: Sequence[Requirement]) -> list[Check]:
     return [check for one in each for check in one.checks(grid)]
 
 
+def counted(checks: Sequence[Check]) -> str:
+    """Returns how many checks have which outcome: ``2 of 3 met, 1 not measured``.
+
+    Args:
+        checks: The checks.
+    """
+    counts = Counter(check.outcome for check in checks)
+    said = [f"{counts[Outcome.MET]} of {len(checks)} met"]
+    said += [f"{counts[one]} {one.value}" for one in Outcome if one is not Outcome.MET and counts[one]]
+    return ", ".join(said)
+
+
 def _signed(value: float) -> str:
     """Returns a number as intervals have it."""
     return number(value).replace("-", "−")
@@ -410,15 +422,9 @@ def _why(run: Run, measure: Asked) -> str:
 
 def _without_result(grid: Grid, entry: Entry) -> str:
     """Says that runs of an entry have no result; empty if all have one."""
-    if failures := _failures(grid, entry):
+    if failures := len(grid.failed_of(entry)):
         return f"{failures} of {number_of(failures + len(entry.runs), 'run')} failed"
     return "" if entry.runs else "no run has a result"
-
-
-def _failures(grid: Grid, entry: Entry) -> int:
-    """Returns the number of runs of an entry that failed."""
-    words = [f"{head}={value}" for head, value in zip(headings(grid.axes), entry.values, strict=True)]
-    return sum(label.rpartition("seed=")[0].strip() == " ".join(words) for label in grid.failed)
 
 
 def _not_sound(entry: Entry) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from incast.results.decide import ALPHA, LEAST_SEEDS, Difference, Values, Word, difference
@@ -80,7 +80,7 @@ def sentences(
         return []
     asked = list(measures or headline(grid))
     fit, reasons = _candidates(grid)
-    found = [*_limits(grid), *_steady(grid), *reasons]
+    found = [*_limits(grid), *_steady(grid), *(reasons if len(grid.entries) > 1 else [])]
     told: set[tuple[frozenset[tuple[str, ...]], str]] = set()
     if ranked:
         for measure in asked:
@@ -230,13 +230,11 @@ def _best(
     grid: Grid, groups: Sequence[_Group], measure: Measure
 ) -> tuple[list[Sentence], list[frozenset[tuple[str, ...]]]]:
     """Returns the sentences on the best entries of one measure, and the pairs of entries that have one."""
-    seeds = frozenset(run.seed for run in grid.runs)
+    whole = {entry.values: entry for entry in grid.entries}
     sides = []
     for group in groups:
-        known = {entry.title: entry.values_of(measure) for _, entry in group.entries}
-        if grid.failed:
-            # A run without a result is a missing value, as in the table of differences.
-            known = {name: replace(values, runs=seeds) for name, values in known.items()}
+        # A run without a result is a missing value, as in the table of differences.
+        known = {inside.title: grid.values_of(whole[values], measure) for values, inside in group.entries}
         sides.append({name: values for name, values in known.items() if values.by_seed})
     comparisons = sum(max(len(known) - 1, 0) for known in sides)
     confidence = 1 - ALPHA / max(comparisons, 1)

@@ -78,7 +78,33 @@ function toggles() {
   });
 }
 
+// The table that compares entries: a click on a head sorts its rows, a second one the other way round.
+function sortable() {
+  const heads = [...document.querySelectorAll('#differences th[data-sort]')];
+  const key = (row, column) => {
+    const cell = row.cells[column];
+    if (column === 0) return cell.textContent;
+    return 'value' in cell.dataset ? Number(cell.dataset.value) : NaN;
+  };
+  heads.forEach((head, column) => {
+    const button = element('button', { type: 'button' }, head.textContent);
+    head.replaceChildren(button);
+    button.onclick = () => {
+      const sign = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
+      for (const other of heads) other.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+      const body = head.closest('table').tBodies[0];
+      const rows = [...body.rows].map((row) => ({ row, key: key(row, column) }));
+      // What has no value stays at the end.
+      const missing = (one) => (Number.isNaN(one.key) ? 1 : 0);
+      rows.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * (column === 0 ? a.key.localeCompare(b.key) : a.key - b.key)));
+      body.append(...rows.map((one) => one.row));
+    };
+  });
+}
+
 async function start() {
+  sortable();
   const source = document.getElementById('data');
   const content = JSON.parse(source.textContent);
   for (const entry of content.entries) entries.push({ ...entry, visible: true });

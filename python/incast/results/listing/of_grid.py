@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from incast._terminal import WIDTH, cells
 from incast.results import stats
+from incast.results.decide import Word
 from incast.results.grid import Asked, Entry, Grid, asked, headings
 from incast.results.listing import forms
 from incast.results.listing.sheet import Column, Listing, number
 from incast.results.measures.named import DECLARED, UNITS, Measure
+from incast.results.paired import Baseline, Decision, compared, declared_of, kinds
 from incast.results.stats import Estimate
 from incast.results.titles import number_of, title
 
@@ -30,6 +33,9 @@ SHOWN = (
     "dropped",
 )
 """Measures that are shown, as far as there is room."""
+
+MOST_REASONS = 2
+"""Of more reasons for too few than this only the first are given."""
 
 
 def estimate(entry: Entry, measure: Asked) -> Estimate | None:
@@ -62,38 +68,137 @@ def cell(of: Estimate | None, scale: float, at_least: bool = False) -> str:
     return f"{text} ± {of.half_width / scale:,.{len(text.partition('.')[2])}f}"
 
 
-def means(grid: Grid, measures: Sequence[str | Asked] = (), width: int | None = None) -> Listing:
+def means(
+    grid: Grid,
+    measures: Sequence[str | Asked] = (),
+    width: int | None = None,
+    baseline: Baseline | None = None,
+) -> Listing:
     """Returns the means over the seeds, a row for each entry, in the order in which they were asked for.
+
+    With a baseline its entries have their means, and all others their differences to it.
 
     Args:
         grid: The grid.
         measures: What to show, or its names; by default all of :data:`SHOWN` that are somewhere not 0.
         width: Widest line of a terminal; measures that do not fit are left out. None for all.
+        baseline: What the others are compared with; None for means only.
     """
     columns, rows = left(grid)
+    its = [_asked(measure) for measure in measures or SHOWN]
+    differences = Differences.of(grid, baseline, its)
+    used: list[Measure] = []
     runs = [[*row, _runs(entry)] for row, entry in zip(rows, grid.entries, strict=True)]
     columns, rows = [*columns, Column("runs")], runs
     least = len(columns)
-    for measure in map(_asked, measures or SHOWN):
-        declared = _declared(measure)
+    for measure in its:
+        declared = declared_of(measure)
         found = [estimate(entry, measure) for entry in grid.entries]
         if not measures and not any(one and one.mean for one in found):
             continue
         wider = [*columns, Column(*declared.heading)]
-        bounds = [at_least(entry, declared) for entry in grid.entries]
-        more = [
-            [*row, cell(one, declared.scale, bound)]
-            for row, one, bound in zip(rows, found, bounds, strict=True)
+        texts = [
+            differences.cell(entry, declared, _mean_cell(entry, one, declared))
+            for entry, one in zip(grid.entries, found, strict=True)
         ]
+        more = [[*row, text] for row, text in zip(rows, texts, strict=True)]
         lines = forms.table(wider, more).splitlines() if width else []
         if len(columns) > least and any(cells(line) > (width or 0) for line in lines):
             continue
-        columns, rows = wider, more
-    return Listing(f"means, {grid.name}", columns, rows, _notes(grid))
+        columns, rows, used = wider, more, [*used, declared]
+    return Listing(
+        f"{differences.title}, {grid.name}", columns, rows, " ".join(filter(None, differences.notes(used)))
+    )
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The differences of the entries of a grid to a baseline, for the cells of a table.
+
+    Attributes:
+        grid: The grid.
+        baseline: The baseline; None where there is none, and cells are means.
+        decisions: The comparisons.
+    """
+
+    grid: Grid
+    baseline: Baseline | None
+    decisions: Sequence[Decision]
+
+    @classmethod
+    def of(cls, grid: Grid, baseline: Baseline | None, measures: Sequence[Asked]) -> Differences:
+        """Makes the comparisons.
+
+        Args:
+            grid: The grid.
+            baseline: The baseline; None for none.
+            measures: What is compared.
+        """
+        return cls(grid, baseline, compared(grid, baseline, measures) if baseline else [])
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, ...], Decision]:
+        return {one.of: one for one in self.decisions}
+
+    @property
+    def title(self) -> str:
+        """The beginning of the title of the table."""
+        return "means" if self.baseline is None else f"differences to {self.baseline.titled(self.grid)}"
+
+    def cell(self, entry: Entry, measure: Measure, mean: str) -> str:
+        """Returns the cell of an entry: its difference, or its mean if it is a baseline.
+
+        Args:
+            entry: The entry.
+            measure: The measure.
+            mean: The text of its mean.
+        """
+        if self.baseline is None or self.baseline.has(entry.values):
+            return mean
+        found = self._found.get(entry.values)
+        one = found.differences.get(measure.name) if found else None
+        return "–" if one is None else one.cell()
+
+    def notes(self, measures: Sequence[Measure]) -> list[str]:
+        """Returns the explanations below the table.
+
+        Args:
+            measures: The measures that are in it.
+        """
+        if self.baseline is None:
+            return [_notes(self.grid)]
+        every = [
+            found
+            for one in self.decisions
+            for measure in measures
+            if (found := one.differences.get(measure.name))
+        ]
+        words = {(found.word, found.why) for found in every}
+        count = len(self.decisions)
+        hold = "it holds" if count == 1 else f"all {count:,} of a column hold together"
+        start = (
+            f"{self.baseline.titled(self.grid)}: means. Others: {kinds(every)} to it over pairs of runs with "
+            f"the same seed, with the interval without its sign; {hold} with 95 %."
+        )
+        parts = [start]
+        if any(word is Word.NOT_SHOWN for word, _ in words):
+            parts.append("·: no difference shown.")
+        if few := sorted({why for word, why in words if word is Word.TOO_FEW}):
+            more = "; …" if len(few) > MOST_REASONS else ""
+            parts.append(f"…: too few ({'; '.join(few[:MOST_REASONS])}{more}).")
+        return [*parts, _notes(self.grid)]
+
+
+def _mean_cell(entry: Entry, of: Estimate | None, declared: Measure) -> str:
+    return cell(of, declared.scale, at_least(entry, declared))
 
 
 def crossed(
-    grid: Grid, measure: str | Asked, rows: str | None = None, columns: str | None = None
+    grid: Grid,
+    measure: str | Asked,
+    rows: str | None = None,
+    columns: str | None = None,
+    baseline: Baseline | None = None,
 ) -> list[Listing]:
     """Returns one measure over two axes, a table for each combination of the values of the others.
 
@@ -102,13 +207,15 @@ def crossed(
         measure: The number, or its name.
         rows: The axis of the rows; by default the one with most numbers.
         columns: The axis of the columns; by default the algorithms.
+        baseline: As for :func:`means`.
 
     Raises:
         KeyError: When an axis does not vary or there is none.
         ValueError: When there are not two of them.
     """
     of = _asked(measure)
-    declared = _declared(of)
+    declared = declared_of(of)
+    differences = Differences.of(grid, baseline, [of])
     down, across = _two(grid, rows, columns)
     rest = [n for n in grid.varying if n not in (down, across)]
     heads = headings(grid.axes)
@@ -123,19 +230,21 @@ def crossed(
         where = ", ".join(f"{heads[n]} {value}" for n, value in zip(rest, values, strict=True))
         names = list(dict.fromkeys(column for _, column in part))
         cells_ = [
-            [row, *(_of(part.get((row, name)), of, declared) for name in names)]
+            [row, *(_of(part.get((row, name)), of, declared, differences) for name in names)]
             for row in dict.fromkeys(row for row, _ in part)
         ]
-        heading = ", ".join(filter(None, (declared.words, where)))
+        to = differences.title if baseline else ""
+        heading = ", ".join(filter(None, (declared.words, to, where)))
         head = [Column(heads[down], left=True), *(Column(name, unit) for name in names)]
         listings.append(Listing(heading, head, cells_))
-    return [*listings[:-1], replace(listings[-1], notes=_notes(grid), apart=len(listings) > 1)]
+    notes = " ".join(filter(None, differences.notes([declared])))
+    return [*listings[:-1], replace(listings[-1], notes=notes, apart=len(listings) > 1)]
 
 
-def _of(entry: Entry | None, measure: Asked, declared: Measure) -> str:
+def _of(entry: Entry | None, measure: Asked, declared: Measure, differences: Differences) -> str:
     if entry is None:
         return ""
-    return cell(estimate(entry, measure), declared.scale, at_least(entry, declared))
+    return differences.cell(entry, declared, _mean_cell(entry, estimate(entry, measure), declared))
 
 
 def _two(grid: Grid, rows: str | None, columns: str | None) -> tuple[int, int]:
@@ -176,10 +285,6 @@ def shown(grid: Grid, entry: Entry, axis: int) -> str:
 
 def _asked(of: str | Asked) -> Asked:
     return asked(of) if isinstance(of, str) else of
-
-
-def _declared(of: Asked) -> Measure:
-    return of if isinstance(of, Measure) else of.measure
 
 
 def _runs(entry: Entry) -> str:

@@ -3,65 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
-from incast.errors import ScenarioError, nearest
-from incast.results.decide import ALPHA, Difference, Values, difference
-from incast.results.grid import CHOICES, NONE, Axis, Entry, Run, headings
+from incast.errors import ScenarioError
+from incast.results import paired
+from incast.results.decide import ALPHA, Values
+from incast.results.grid import CHOICES, Entry, Run, made_of
 from incast.results.measures.call import Call
 from incast.results.measures.named import NAMED, Measure
+from incast.results.paired import Baseline, Combination, Decision, Pair, declared_of
 from incast.results.result import Result
-from incast.runs.sweep.plan import ALGORITHM, CONTESTANT, Plan
+from incast.runs.sweep.plan import Plan
 from incast.runs.sweep.tables import Column, Sheet
-from incast.scenario import contestants
-from incast.scenario.choice import named
 
-TRAFFIC = "traffic"
-"""The section whose keys are the workload: with others of its values the flows of a seed are others."""
-
-Combination: TypeAlias = "tuple[str, ...]"
-"""The values of the axes."""
-
-Pair: TypeAlias = "tuple[Combination, Combination]"
-"""A combination that is judged, and its baseline."""
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """The value of an axis with which all its other values are compared.
-
-    Attributes:
-        axis: The number of the axis.
-        value: The value.
-    """
-
-    axis: int
-    value: str
-
-    def shown(self, plan: Plan) -> str:
-        """Its name in text: the value; with the key in front of it where it is no algorithm."""
-        key = headings(plan.axes)[self.axis]
-        return self.value if key in CHOICES else f"{key}={self.value}"
-
-    def comparisons(self, plan: Plan) -> list[Pair]:
-        """Returns each combination that has a partner with the baseline's value, and this partner.
-
-        Both have the same values of all other keys. A parameter that the algorithm of the baseline does not
-        have makes no difference to it.
-        """
-        known = dict.fromkeys(run.values for run in plan.runs)
-        pairs = ((of, self._partner(plan, of, known)) for of in known if of[self.axis] != self.value)
-        return [(of, to) for of, to in pairs if to is not None]
-
-    def _partner(self, plan: Plan, of: Combination, known: Container[Combination]) -> Combination | None:
-        to = (*of[: self.axis], self.value, *of[self.axis + 1 :])
-        parameters = [a.key.startswith(f"{ALGORITHM}.") for a in plan.axes]
-        without = tuple(NONE if own else value for value, own in zip(to, parameters, strict=True))
-        possible = [to] if parameters[self.axis] else [to, without]
-        return next((one for one in possible if one in known), None)
+__all__ = ["Baseline", "Combination", "Decision", "Numbers", "Pair", "baseline_of", "decide", "sheet"]
 
 
 def baseline_of(plan: Plan, text: str | None = None) -> Baseline | None:
@@ -69,8 +27,9 @@ def baseline_of(plan: Plan, text: str | None = None) -> Baseline | None:
 
     Args:
         plan: The sweep.
-        text: The value, or ``KEY=VALUE``. None takes the first algorithm, if it was named and there are two
-            of them and several seeds; there is none where the algorithms come from ``cc=all``.
+        text: As for :func:`incast.results.paired.baseline_of`. None takes the first algorithm, if it was
+            named and there are two of them and several seeds; there is none where the algorithms come from
+            ``cc=all``.
 
     Raises:
         ScenarioError: When no value is meant, or several are.
@@ -81,92 +40,10 @@ def baseline_of(plan: Plan, text: str | None = None) -> Baseline | None:
                 baseline = Baseline(n, a.values[0])
                 return baseline if plan.seeds > 1 and baseline.comparisons(plan) else None
         return None
-    found = [n for n, a in enumerate(plan.axes) if _value(a, text) is not None]
-    value = text
-    if not found and "=" in text:
-        key, _, value = text.partition("=")
-        found = _keyed(plan, text, key.strip(), value.strip())
-    fixed = [n for n in found if _is_traffic(plan.axes[n])]
-    found = [n for n in found if n not in fixed]
-    if len(found) > 1:
-        keys = [plan.axes[n].key for n in found]
-        raise ScenarioError(
-            f"--baseline {text}: {', '.join(keys[:-1])} and {keys[-1]} {'both' if len(keys) == 2 else 'all'} "
-            f"have this value; write {keys[0]}={value}"
-        )
-    if fixed and not found:
-        key = headings(plan.axes)[fixed[0]]
-        raise ScenarioError(
-            f"--baseline {text}: {key} is part of the traffic; runs with other traffic are not compared"
-        )
-    if not found:
-        raise ScenarioError(f"--baseline {text}: {_missing(plan, text)}")
-    at = found[0]
-    if len(plan.axes[at].values) < 2:
-        raise ScenarioError(f"--baseline {text}: {headings(plan.axes)[at]} has no other value")
-    baseline = Baseline(at, _value(plan.axes[at], value.strip()) or value)
-    if not baseline.comparisons(plan):
-        raise ScenarioError(f"--baseline {text}: nothing is compared with it, since its runs are left out")
-    return baseline
-
-
-def _is_traffic(axis: Axis) -> bool:
-    return axis.key.partition(".")[0] == TRAFFIC
-
-
-def _value(axis: Axis, text: str) -> str | None:
-    """Returns the value of an axis that a text means, if any."""
-    labels = {ALGORITHM: named, CONTESTANT: contestants.named}
-    as_label = labels[axis.key](text) if axis.key in labels else text
-    return next((value for value in (text, as_label) if value in axis.values), None)
-
-
-def _keyed(plan: Plan, text: str, key: str, value: str) -> list[int]:
-    """Returns the axis of a key, if it has a value."""
-    names = {**{short: n for n, short in enumerate(headings(plan.axes))}}
-    names |= {a.key: n for n, a in enumerate(plan.axes)}
-    if key not in names:
-        return []
-    axis = plan.axes[names[key]]
-    if _value(axis, value) is None and not _is_traffic(axis):
-        raise ScenarioError(f"--baseline {text}: {_no_value(axis, value)}")
-    return [names[key]]
-
-
-def _missing(plan: Plan, text: str) -> str:
-    """Says that no axis has a value, with the nearest one."""
-    possible = [a for a in plan.axes if not _is_traffic(a)]
-    if not possible:
-        return "no key is varied whose runs can be compared"
-    if len(possible) == 1:
-        return _no_value(possible[0], text)
-    keys = [a.key for a in possible]
-    near = nearest(text, [value for a in possible for value in a.values])
-    hint = "" if near is None else f'; did you mean "{near}"?'
-    return f'no value of {", ".join(keys[:-1])} and {keys[-1]} is "{text}"{hint}'
-
-
-def _no_value(axis: Axis, value: str) -> str:
-    near = nearest(value, axis.values)
-    hint = f"; its values are {', '.join(axis.values)}" if near is None else f'; did you mean "{near}"?'
-    return f'no value of {axis.key} is "{value}"{hint}'
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A combination compared with its baseline in all measures that either of them has.
-
-    Attributes:
-        of: The values of the combination that is judged.
-        to: The values of its baseline.
-        differences: By the name of the measure.
-        look: The number of the look that ended it, from 1; 0 without a rule that adds seeds.
-    """
-
-    of: Combination
-    to: Combination
-    differences: Mapping[str, Difference]
-    look: int = 0
+    try:
+        return paired.baseline_of(made_of(plan.name, plan.axes, {one: [] for one in plan.combinations}), text)
+    except ValueError as error:
+        raise ScenarioError(f"--baseline {text}: {error}") from None
 
 
 class Numbers:
@@ -250,22 +127,19 @@ def decide(
         also: A measure that is compared even if no side has it.
         look: The number of the look.
     """
-    confidence = 1 - alpha / max(len(comparisons) if of is None else of, 1)
-    decisions = []
-    for one, to in comparisons:
-        found = {
-            measure.name: difference(
-                numbers.values(one, measure, seeds),
-                numbers.values(to, measure, seeds),
-                measure,
-                confidence=confidence,
-                margin=margin,
-            )
-            for measure in numbers.measures
-            if measure == also or numbers.has(one, measure, seeds) or numbers.has(to, measure, seeds)
-        }
-        decisions.append(Decision(one, to, found, look))
-    return decisions
+    return [
+        paired.decision(
+            pair,
+            numbers.measures,
+            lambda one, measure: numbers.has(one, declared_of(measure), seeds),
+            lambda one, measure: numbers.values(one, declared_of(measure), seeds),
+            confidence=1 - alpha / max(len(comparisons) if of is None else of, 1),
+            margin=margin,
+            also=also,
+            look=look,
+        )
+        for pair in comparisons
+    ]
 
 
 def sheet(plan: Plan, baseline: Baseline, decisions: Sequence[Decision]) -> Sheet:
@@ -277,6 +151,7 @@ def sheet(plan: Plan, baseline: Baseline, decisions: Sequence[Decision]) -> Shee
         decisions: The comparisons.
     """
     ruled = any(one.look for one in decisions)
+    name = baseline.shown(plan) if baseline.also else baseline.value
     rows = [(one, found) for one in decisions for found in one.differences.values()]
 
     def known(value: float) -> float | None:
@@ -285,7 +160,7 @@ def sheet(plan: Plan, baseline: Baseline, decisions: Sequence[Decision]) -> Shee
     return Sheet(
         [
             *(Column(a.key, "text", [one.of[n] for one, _ in rows]) for n, a in enumerate(plan.axes)),
-            Column("baseline", "text", [baseline.value for _ in rows]),
+            Column("baseline", "text", [name for _ in rows]),
             Column("measure", "text", [found.measure.name for _, found in rows]),
             Column("metric", "text", [" + ".join(found.measure.metrics) for _, found in rows]),
             Column("seeds", "unsigned", [found.seeds for _, found in rows]),

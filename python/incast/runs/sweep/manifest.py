@@ -57,7 +57,14 @@ def grid_of_all(folder: Path, said: Mapping[str, Any]) -> Grid:
         elif run["state"] == "failed":
             words = [f"{head}={value}" for head, value in zip(heads, values, strict=True)]
             failed[" ".join([*words, f"seed={run['seed']}"])] = str(run["error"])
-    return made_of(said["scenario"], axes, runs, command=said.get("command"), failed=failed)
+    grid = made_of(said["scenario"], axes, runs, command=said.get("command"), failed=failed)
+    rule = said.get("rule", {"looks": [], "alphas": []})
+    base = [f"{key}={value}" for key, value in said.get("baseline", {}).items()]
+    return replace(
+        grid,
+        looks=dict(zip(rule["looks"], rule["alphas"], strict=True)),
+        baseline=" ".join(base) or None,
+    )
 
 
 def results_of(folder: Path) -> dict[str, Path]:

@@ -87,6 +87,11 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     @property
+    def combinations(self) -> list[tuple[str, ...]]:
+        """The combinations of values, each once."""
+        return list(dict.fromkeys(run.values for run in self.runs))
+
+    @property
     def key(self) -> str:
         """A hash of the keys of all runs: the same plan, the same key."""
         names = "\n".join(run.folder.name for run in self.runs)

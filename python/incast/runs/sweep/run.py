@@ -259,7 +259,7 @@ def _said(
         **({"left_out": dict(plan.left_out)} if plan.left_out else {}),
     }
     if baseline is not None:
-        said["baseline"] = {plan.axes[baseline.axis].key: baseline.value}
+        said["baseline"] = {plan.axes[n].key: value for n, value in baseline.fixed.items()}
     if rule is not None:
         said["rule"] = {
             "by": rule.by.name,
