@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
+from blocks import block, joined
 from helpers import PLUGIN, SLOW, SMALL, Incast, wait_until
 from incast import Result, ResultError, _core, report
 from incast.cli import plot
@@ -154,7 +155,12 @@ def test_every_kind_of_picture_is_drawn_where_there_is_what_it_shows(incast: Inc
     assert incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "rings").returncode == 0
     axes = ("--vary", "cc=oscar,hpcc", "--vary", "topology.delay=1us,2us,3us")
     assert incast.here("sweep", scenario, *axes, "--out", "swept").returncode == 0
+    load = block("[[traffic]]", kind="poisson", sizes="1KB", load=0.1, duration="10us")
+    text = SMALL.replace('interval = "1us"', 'interval = "1us"\nload_interval = "2us"')
+    (incast.folder / "load.toml").write_text(joined(text, load))
+    assert incast.here("run", "load.toml", "--out", "load").returncode == 0
     shown = dict.fromkeys(("internals", "deduced", "limits"), "inside")
+    shown |= {"loads": "load"}
     shown |= dict.fromkeys(("sweep", "heat"), "swept")
     shown |= {"operations": "rings/oscar", "jobs": "rings", "jobs-ratio": "rings"}
     chosen = {"window": ("--flow", "burst"), "deduced": ("--flow", "0", "--port", "s0:3")}

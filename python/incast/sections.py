@@ -1468,6 +1468,8 @@ class Probe(Section):
         internals: Whether internal quantities of those flows' congestion control are sampled too.
             Default: False.
         interval: Time between two samples of a port. Default: 1us.
+        load_interval: Time between two rows of ``load_series``: bytes of each block with a load that
+            have started, and that are acknowledged; by default there are none.
         packets: Whether these packets are rows of the table ``packets`` too, with times in picoseconds.
             Default: False.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
@@ -1482,6 +1484,7 @@ class Probe(Section):
     from_: str | Time | None = None
     internals: bool | None = None
     interval: str | Time | None = None
+    load_interval: str | Time | None = None
     packets: bool | None = None
     pauses: bool | None = None
     ports: Sequence[str] | None = None

@@ -292,6 +292,14 @@ def _internals(results: Mapping[str, Result], part: Part) -> Figure:
     return figure
 
 
+def _loads(results: Mapping[str, Result], part: Part) -> Figure:
+    from incast import plot
+
+    del part
+    figure, _ = plot.loads(_only(results))
+    return figure
+
+
 def _limits(results: Mapping[str, Result], part: Part) -> Figure:
     import matplotlib.pyplot as plt
 
@@ -397,6 +405,7 @@ KINDS: dict[str, Kind] = {
         "99th percentile of the slowdown over the flow's size", _of_all("slowdown_by_size")
     ),
     "fct-cdf": Kind("distribution of flow completion times", _of_all("fct_cdf")),
+    "loads": Kind("what blocks offer and what is carried over time, of one result", _loads),
     "limits": Kind("what kept flows back over their sizes, of one result", _limits),
     "operations": Kind(
         "what hosts send, receive and compute over time, of one result", _operations, ("job", "hosts")

@@ -36,6 +36,9 @@ section! {
         packets: bool = false,
         /// Whether every pause and resume of a port is recorded.
         pauses: bool = false,
+        /// Time between two rows of `load_series`: bytes of each block with a load that have started, and that are
+        /// acknowledged; by default there are none.
+        load_interval: Option<Time> = None; Bound::Positive,
         /// Time of the first sample.
         from: Time = Time::ZERO,
         /// No sample after this.
@@ -66,6 +69,9 @@ impl Effect for Probe {
                 "probe.internals",
                 "has no effect: the transport has no congestion control at the sender",
             );
+        }
+        if self.load_interval.is_some() && !sections.traffic.iter().any(|block| block.pattern.has_load()) {
+            idle.add("probe.load_interval", "has no effect: no traffic block has a load");
         }
         if sections.switch.pfc.is_none() && sections.switch.bfc.is_none() && self.pauses {
             let reason = "has no effect: without [switch.pfc] or [switch.bfc] no port is ever paused";
@@ -107,8 +113,21 @@ pub(crate) fn probes(
     (all, windows): (&[Flow], &[Window]),
     reading: &mut Reading,
 ) -> Probes {
-    let Probe { ports, flows, interval, flow_interval, internals, captures, packets, pauses, from, until } =
-        section;
+    let Probe {
+        ports,
+        flows,
+        interval,
+        flow_interval,
+        internals,
+        captures,
+        packets,
+        pauses,
+        // It is part of the windows.
+        load_interval: _,
+        from,
+        until,
+    } = section;
+    check_instants(windows, sections, reading);
     Probes {
         ports: named("ports", ports, fabric, reading),
         port_interval: *interval,
@@ -118,9 +137,38 @@ pub(crate) fn probes(
         captures: named("captures", captures, fabric, reading),
         packets: *packets,
         pauses: *pauses,
-        loads: windows.iter().map(|window| Load { group: window.group, times: window.instants() }).collect(),
+        loads: windows.iter().map(load).collect(),
         from: *from,
         until: until.unwrap_or(Time::NEVER),
+    }
+}
+
+/// Returns the instants at which the progress of a block is summed up.
+fn load(window: &Window) -> Load {
+    let mut times: Vec<Time> = window.multiples().chain(window.instants()).collect();
+    times.sort_unstable();
+    times.dedup();
+    Load { group: window.group, times }
+}
+
+/// Most instants of a series of loads; every host keeps them.
+const MAX_INSTANTS: u64 = 1_000;
+
+/// Refuses series of loads with too many instants.
+fn check_instants(windows: &[Window], sections: &Sections<'_>, reading: &mut Reading) {
+    for window in windows {
+        let (Some(every), end) = (window.every, window.arrivals_end) else { continue };
+        let instants = end.ps() / every.ps();
+        if instants > MAX_INSTANTS {
+            let name = sections.groups()[usize::from(window.group)];
+            let wanted = Time::from_ps(end.ps().div_ceil(MAX_INSTANTS));
+            let message = format!(
+                "{every} to the end of the arrivals of {name} ({end}) are {instants} instants; at most \
+                 {MAX_INSTANTS}: write {wanted} or more"
+            );
+            reading.wrong_key("probe.load_interval", message);
+            return;
+        }
     }
 }
 
