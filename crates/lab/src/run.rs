@@ -1,6 +1,7 @@
 //! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
 //! last part.
 
+mod counts;
 mod loads;
 mod measured;
 mod recorder;

@@ -18,7 +18,7 @@ use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
 use incast_sim::describe::transport::{FirstWindow, Kind, RttBytes};
 use incast_sim::random::draw;
-use incast_sim::record::{Division, End, Limit, LimitRecord, PacketKind};
+use incast_sim::record::{Division, End, FlowRecord, Limit, LimitRecord, PacketKind};
 use incast_units::{Bytes, Time};
 
 const P: u64 = 84_320;
@@ -70,6 +70,81 @@ fn a_window_of_two_packets() {
     let window = P + A - 2 * P;
     assert_eq!(window, 4_010_240);
     assert_parts(&limits(&sim)[0], &[(Limit::Sending, 4 * P), (Limit::Answer, A), (Limit::Window, window)]);
+}
+
+/// Returns the counts of a run by their time (ps) and limit.
+fn counts(sim: &Simulation) -> Vec<(u64, Limit, u32)> {
+    let (_, kept) = run_everywhere(sim);
+    kept.counts.iter().map(|count| (count.time.ps(), count.limit, count.flows)).collect()
+}
+
+#[test]
+fn limits_over_time() {
+    // The flow with a window of two packets: the window holds from 2 P = 168,640 to P + A = 4,178,880 ps, two packets
+    // leave until 3 P + A = 4,347,520 ps, and the last answer comes at 3 P + 2 A = 8,442,080 ps.
+    let mut sim = flows(&[(1, 4, 0)], window(2108));
+    sim.probes.limits = Some(us(1));
+    let mut expected = vec![(0, Limit::Sending, 1)];
+    expected.extend((1..5).map(|time| (time * 1_000_000, Limit::Window, 1)));
+    expected.extend((5..9).map(|time| (time * 1_000_000, Limit::Answer, 1)));
+    assert_eq!(counts(&sim), expected);
+    // Fifty nanoseconds are within the first packet, and 4.2 us within the third.
+    sim.probes.from = Time::from_ps(50_000);
+    sim.probes.limits = Some(Time::from_ps(4_150_000));
+    sim.probes.until = us(5);
+    assert_eq!(counts(&sim), [(50_000, Limit::Sending, 1), (4_200_000, Limit::Sending, 1)]);
+    // Two flows of a card: at 10 ns the first one's packet leaves, and the second one waits; at 100 ns the reverse.
+    let mut sim = flows(&[(1, 2, 0), (2, 2, 1)], window(u64::MAX));
+    sim.probes.from = Time::from_ps(10_000);
+    sim.probes.limits = Some(Time::from_ps(90_000));
+    sim.probes.until = Time::from_ps(100_000);
+    let both = |time| [(time, Limit::Sending, 1), (time, Limit::Card, 1)];
+    assert_eq!(counts(&sim), [both(10_000), both(100_000)].concat());
+    // Messages of a connection: the second one's turn comes when the first packet has left.
+    let mut sim = flows(&[(1, 1, 0), (1, 1, 0)], window(u64::MAX));
+    connected(&mut sim);
+    sim.probes.limits = Some(Time::from_ps(P));
+    sim.probes.until = Time::from_ps(2 * P);
+    let expected = [
+        (0, Limit::Sending, 1),
+        (0, Limit::Connection, 1),
+        (P, Limit::Sending, 1),
+        (P, Limit::Answer, 1),
+        (2 * P, Limit::Answer, 2),
+    ];
+    assert_eq!(counts(&sim), expected);
+}
+
+#[test]
+fn every_open_flow_is_counted_once_and_as_its_time_is_divided() {
+    for (name, seed) in [("swift", 0), ("dcqcn", 1), ("hpcc", 2)] {
+        let mut sim = random(seed, algorithm(name, &[]));
+        sim.probes.limits = Some(Time::from_ps(10_000));
+        let (_, kept) = run_everywhere(&sim);
+        let mut open: BTreeMap<Time, u32> = BTreeMap::new();
+        let mut by_limit = [0_u64; Limit::ALL.len()];
+        for count in &kept.counts {
+            *open.entry(count.time).or_default() += count.flows;
+            by_limit[count.limit as usize] += u64::from(count.flows);
+        }
+        for (time, flows) in &open {
+            let is_open = |flow: &&FlowRecord| flow.start <= *time && *time < flow.finish;
+            assert_eq!(*flows as usize, kept.flows.iter().filter(is_open).count(), "{name} at {time}");
+        }
+        // A sum every 10 ns approximates the divided times: each piece is off by less than one step. Only hindsight
+        // tells some waits from repair.
+        let waits = [Limit::Answer, Limit::Window, Limit::Credit, Limit::Repair];
+        let others = Limit::ALL.into_iter().filter(|limit| !waits.contains(limit)).map(|limit| vec![limit]);
+        let total: u64 = kept.limits.iter().map(|record| record.division.total().ps()).sum();
+        for limits in others.chain([waits.to_vec()]) {
+            let of = |record: &LimitRecord| -> u64 {
+                limits.iter().map(|limit| record.division.of(*limit).ps()).sum()
+            };
+            let divided: u64 = kept.limits.iter().map(of).sum();
+            let counted = limits.iter().map(|limit| by_limit[*limit as usize] * 10_000).sum();
+            assert!(divided.abs_diff(counted) < total / 100, "{name} {limits:?}: {counted} of {divided}");
+        }
+    }
 }
 
 #[test]

@@ -300,14 +300,14 @@ def _loads(results: Mapping[str, Result], part: Part) -> Figure:
     return figure
 
 
-def _limits(results: Mapping[str, Result], part: Part) -> Figure:
-    import matplotlib.pyplot as plt
+def _limits(by: str) -> Draw:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
+        from incast import plot
 
-    from incast import plot
+        del part
+        return cast("Figure", plot.limits(_only(results), by=by).figure)
 
-    del part
-    plot.limits(_only(results))
-    return plt.gcf()
+    return draw
 
 
 def _deduced(results: Mapping[str, Result], part: Part) -> Figure:
@@ -406,7 +406,8 @@ KINDS: dict[str, Kind] = {
     ),
     "fct-cdf": Kind("distribution of flow completion times", _of_all("fct_cdf")),
     "loads": Kind("what blocks offer and what is carried over time, of one result", _loads),
-    "limits": Kind("what kept flows back over their sizes, of one result", _limits),
+    "limits": Kind("what kept flows back over their sizes, of one result", _limits("size")),
+    "limits-over-time": Kind("numbers of open flows by what keeps them back, of one result", _limits("time")),
     "operations": Kind(
         "what hosts send, receive and compute over time, of one result", _operations, ("job", "hosts")
     ),

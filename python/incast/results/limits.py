@@ -94,6 +94,42 @@ def held_back(result: Tables) -> int | None:
     return int((controlled & (control > LEAST_SHARE * times(result, "time_ps"))).sum())
 
 
+def counts(result: Tables, group: str | None = None) -> tuple[Ints, dict[str, Ints]]:
+    """Returns the numbers of open flows by what kept their next packets back, over time.
+
+    Args:
+        result: The result, of a scenario with ``probe.limits``.
+        group: Name of a traffic block; by default the sums over all.
+
+    Returns:
+        The instants in picoseconds, evenly spaced from the first to the last with an open flow, and for each
+        limit that occurs the numbers at these.
+
+    Raises:
+        ValueError: When there are no counts, or none of the block.
+    """
+    table = result.limit_series
+    if not len(table):
+        raise ValueError('open flows were not counted; [probe] limits = "10us" asks for it')
+    groups = table.column("group")
+    mine = np.ones(len(groups), dtype=bool) if group is None else groups == group
+    if not mine.any():
+        known = ", ".join(dict.fromkeys(groups.tolist()))
+        raise ValueError(f"no flow of {group!r} was counted; there are {known}")
+    # Instants without open flows have no rows.
+    every = np.unique(table.column("time_ps"))
+    step = int(np.gcd.reduce(np.diff(every))) if len(every) > 1 else 1
+    time, limit, flows = (table.column(name)[mine] for name in ("time_ps", "limit", "flows"))
+    instants = np.arange(time.min(), time.max() + 1, step)
+    found = {}
+    for name in names(result):
+        rows = limit == name
+        if rows.any():
+            found[name] = np.zeros(len(instants), dtype=np.int64)
+            np.add.at(found[name], (time[rows] - instants[0]) // step, flows[rows])
+    return instants, found
+
+
 def summed(result: Tables, summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Returns the divided times by class of size and traffic block, as the summary has them.
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from incast._core import Table
 from incast.results.arrays import Floats, Ints
+from incast.results.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,17 @@ class LoadSeries:
     backlog_bytes: Ints
 
 
-def series_of(table: Table, group: str) -> LoadSeries:
-    """Returns the load of a traffic block over time from a table ``load_series``.
+def series_of(result: Tables, group: str) -> LoadSeries:
+    """Returns the load of a traffic block over time.
 
     Args:
-        table: The table.
+        result: The result.
         group: Name of the traffic block.
 
     Raises:
         KeyError: When the block has no series.
     """
+    table = result.load_series
     groups = table.column("group")
     mine = groups == group
     if not mine.any():

@@ -198,7 +198,7 @@ class Result(Tables, Shown):
         Raises:
             KeyError: When it has no series: no load, or a scenario without ``probe.load_interval``.
         """
-        return series_of(self.load_series, group)
+        return series_of(self, group)
 
     @property
     def end(self) -> str:
