@@ -292,12 +292,11 @@ impl Message {
     fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &FlowFacts) -> FlowRecord {
         let start = Time::from_ps(self.start);
         FlowRecord {
-            finish,
             delivered,
             packets: self.sent,
             resent: self.resent,
             timeouts: self.timeouts,
-            ..facts.record(self.flow, start, bytes)
+            ..facts.record(self.flow, start, finish, bytes)
         }
     }
 

@@ -374,13 +374,12 @@ impl Sender {
     pub(super) fn record(&self, finish: Time, delivered: Time, facts: &FlowFacts) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(facts));
         FlowRecord {
-            finish,
             delivered,
             packets: self.packets,
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            ..facts.record(self.flow, start, bytes)
+            ..facts.record(self.flow, start, finish, bytes)
         }
     }
 

@@ -608,13 +608,12 @@ impl Sender {
     ) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(message.start), self.acknowledged_of(message, facts));
         FlowRecord {
-            finish,
             delivered,
             packets: message.packets,
             resent: message.resent,
             marked: message.marked,
             timeouts: message.timeouts,
-            ..facts.record(message.flow, start, bytes)
+            ..facts.record(message.flow, start, finish, bytes)
         }
     }
 
