@@ -466,6 +466,8 @@ impl Senders {
         let ack = packet.ack(now);
         let Some(place) = self.place(ack.slot) else { return };
         let message = &mut self.messages[place as usize];
+        let base_rtt = cx.facts.path(message.flow, Time::from_ps(message.start)).base_rtt;
+        message.account.heard((now - ack.sent).saturating_sub(base_rtt.ps()));
         let division = message.division(now, cx.nics);
         message.active = false;
         let delivered = Time::from_ps(ack.received);
