@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import incast as package
+from blocks import block, joined
 from helpers import PLUGIN, SLOW, SMALL, Incast, wait_until
 from incast import Result, ResultError, _core, report
 from incast.cli import plot
@@ -149,12 +150,18 @@ def test_every_kind_of_picture_is_drawn_where_there_is_what_it_shows(incast: Inc
     probe = ("--set", "probe.flows=['long','burst']", "--set", "traffic.burst.count=5")
     assert incast.here("compare", scenario, "--cc", "oscar,hpcc", "--out", "both", *probe).returncode == 0
     internals = ("--set", "cc.algorithm='theta-powertcp'", "--set", "probe.internals=true")
-    assert incast.here("run", scenario, *probe, *internals, "--out", "inside").returncode == 0
+    counts = ("--set", "probe.limits=1us")
+    assert incast.here("run", scenario, *probe, *internals, *counts, "--out", "inside").returncode == 0
     (incast.folder / "rings.toml").write_text(RINGS)
     assert incast.here("compare", "rings.toml", "--cc", "oscar,hpcc", "--out", "rings").returncode == 0
     axes = ("--vary", "cc=oscar,hpcc", "--vary", "topology.delay=1us,2us,3us")
     assert incast.here("sweep", scenario, *axes, "--out", "swept").returncode == 0
-    shown = dict.fromkeys(("internals", "deduced", "limits"), "inside")
+    load = block("[[traffic]]", kind="poisson", sizes="1KB", load=0.1, duration="10us")
+    text = SMALL.replace('interval = "1us"', 'interval = "1us"\nload_interval = "2us"')
+    (incast.folder / "load.toml").write_text(joined(text, load))
+    assert incast.here("run", "load.toml", "--out", "load").returncode == 0
+    shown = dict.fromkeys(("internals", "deduced", "limits", "limits-over-time"), "inside")
+    shown |= {"loads": "load"}
     shown |= dict.fromkeys(("sweep", "heat"), "swept")
     shown |= {"operations": "rings/oscar", "jobs": "rings", "jobs-ratio": "rings"}
     chosen = {"window": ("--flow", "burst"), "deduced": ("--flow", "0", "--port", "s0:3")}
@@ -174,6 +181,8 @@ def test_a_picture_without_what_it_shows_is_explained(incast: Incast, scenario: 
         ("bare", "queue"): "no port was probed",
         ("bare", "window"): "no flow has samples",
         ("bare", "internals"): "no flow has samples of internal quantities",
+        ("bare", "loads"): "there is no load over time",
+        ("bare", "limits-over-time"): "open flows were not counted",
         ("bare", "deduced"): "theta-powertcp deduces them",
         ("bare", "deduced", "--flow", "9"): "there is no flow 9",
         ("bare", "operations"): "the result has no operations",

@@ -13,6 +13,7 @@ import pytest
 from blocks import block, joined, traffic
 from helpers import ROOT, SMALL, Incast
 from incast import IncastWarning, Result, Scenario, _core
+from incast.results import limits
 
 WINDOW = joined(
     block("[topology]", kind="star", hosts=2, rate="100Gbps", delay="1us"),
@@ -58,7 +59,8 @@ def test_a_window_of_two_packets_is_explained(incast: Incast) -> None:
     result = Result.open(folder)
     of = result.limits_of("f0.0")
     assert {name: time for name, time in of.items() if time} == PARTS
-    assert set(of) == {name.removesuffix("_ps") for name in result.limits.columns[2:]}
+    parts = [name.removesuffix("_ps") for name in result.limits.columns[2:]]
+    assert [*of, "window_queued", "answer_queued"] == parts
     shares = result.limit_shares()
     assert shares["window"] == pytest.approx(4_010_240 / 8_442_080)
     assert sum(shares.values()) == pytest.approx(1)
@@ -86,17 +88,35 @@ def test_a_window_of_two_packets_is_explained(incast: Incast) -> None:
     assert {name: time for name, time in summary[2]["limits_ps"].items() if time} == PARTS
 
 
+def test_what_queues_add_is_told(incast: Incast) -> None:
+    # Two packets meet at the switch, and the second one waits for the first: 84,320 ps.
+    text = joined(
+        block("[topology]", kind="star", hosts=3, rate="100Gbps", delay="1us"),
+        block("[cc]", algorithm="constant"),
+        traffic("f", ["h1", "h2"], "h0", size="1KB"),
+    )
+    result = Result.open(run(incast, text, "two"))
+    assert result.limits.column("answer_queued_ps").tolist() == [0, 84_320]
+    assert result.limits.column("window_queued_ps").tolist() == [0, 0]
+    answers = [result.limits_of(flow)["answer"] for flow in (0, 1)]
+    assert answers == [4_094_560, 4_178_880]
+    first, second = (" ".join(incast.here("explain", "two", "--flow", flow).stdout.split()) for flow in "01")
+    assert "waits for acknowledgements; queues added 0.0843 us of it" in second
+    assert "queues added" not in first
+
+
 def test_rows_are_those_of_flows(incast: Incast) -> None:
     # One flow does not start before the end, another one is open then.
     late = traffic("late", "h1", "h3", size="200KB", start="250us")
     text = SMALL.replace('until = "1ms"', 'until = "60us"')
     result = Result.open(run(incast, joined(text, late), "small"))
-    flows, limits = result.flows, result.limits
-    assert limits.column("flow").tolist() == flows.column("flow").tolist()
-    total = np.asarray(np.sum([limits.column(name) for name in limits.columns[2:]], axis=0))
-    assert total.tolist() == limits.column("time_ps").tolist()
+    flows, divided = result.flows, result.limits
+    assert divided.column("flow").tolist() == flows.column("flow").tolist()
+    parts = [divided.column(f"{name}_ps") for name in limits.names(result)]
+    total = np.asarray(np.sum(parts, axis=0))
+    assert total.tolist() == divided.column("time_ps").tolist()
     # The long flow, the two of the burst from 50 us on, the late one.
-    assert limits.column("time_ps").tolist() == [60_000_000, 10_000_000, 10_000_000, 0]
+    assert divided.column("time_ps").tolist() == [60_000_000, 10_000_000, 10_000_000, 0]
     shown = incast.here("explain", "small")
     assert shown.returncode == 0
     assert fits(shown.stdout)
@@ -243,3 +263,67 @@ def test_the_picture_has_a_bar_for_each_limit() -> None:
     assert labels == ["sending", "answer", "window"]
     heights = [float(bar.get_bbox().height) for bar in axes.patches if isinstance(bar, Rectangle)]
     assert heights == pytest.approx([100 * PARTS[name] / 8_442_080 for name in labels])
+
+
+SWITCHES: dict[str, dict[str, object]] = {"window": {}, "ndp": {"trimming": {}}, "homa": {"queues": 8}}
+
+
+@pytest.mark.parametrize("kind", list(SWITCHES))
+def test_counts_over_time_are_of_the_flows_that_are_open(kind: str) -> None:
+    # 600 KB in all onto one link, with a break in which no flow is open.
+    text = joined(
+        block("[topology]", kind="star", hosts=4, rate="100Gbps", delay="1us"),
+        block("[transport]", kind=kind),
+        block("[switch]", **SWITCHES[kind]),
+        block("[cc]", algorithm="swift") if kind == "window" else "",
+        traffic("first", ["h1", "h2", "h3"], "h0", size="100KB"),
+        traffic("second", ["h1", "h2", "h3"], "h0", size="100KB", start="100us"),
+        block("[probe]", limits="1us", until="300us"),
+    )
+    result = Scenario.from_toml(text).run()
+    flows, counts = result.flows, result.limit_series
+    time, number = counts.column("time_ps"), counts.column("flows")
+    for at in range(0, 300_000_000, 1_000_000):
+        is_open = (flows.column("start_ps") <= at) & (at < flows.column("finish_ps"))
+        assert number[time == at].sum() == is_open.sum()
+    assert set(counts.column("limit").tolist()) <= set(limits.names(result))
+    if kind != "window":
+        assert number[counts.column("limit") == "credit"].sum() > 0
+    # The picture has one stack of steps, and nothing in the break.
+    instants, found = limits.counts(result)
+    assert instants[0] == 0
+    total = np.sum(list(found.values()), axis=0)
+    assert total[50] == 0 < total[105]
+    _, second = limits.counts(result, "second")
+    assert sum(map(np.sum, second.values())) == number[counts.column("group") == "second"].sum()
+
+
+def test_counts_of_a_window_of_two_packets() -> None:
+    from incast import plot
+
+    result = Scenario.from_toml(joined(WINDOW, block("[probe]", limits="1us"))).run()
+    # The window holds from 169 ns to 4,179 ns; two packets follow the first answer until 4,348 ns; the
+    # last answer comes at 8,442 ns.
+    rows = [(0, "sending", 1)]
+    rows += [(at, "window", 1) for at in range(1, 5)] + [(at, "answer", 1) for at in range(5, 9)]
+    table = result.limit_series
+    columns = (table.column(name).tolist() for name in ("time_ps", "limit", "flows"))
+    assert [(time // 1_000_000, limit, flows) for time, limit, flows in zip(*columns, strict=True)] == rows
+    axes = plot.limits(result, by="time")
+    assert axes.get_legend_handles_labels()[1] == ["sending", "answer", "window"]
+    steps = {patch.get_label(): patch.get_data() for patch in axes.patches if hasattr(patch, "get_data")}
+    for values, edges, baseline in steps.values():
+        assert edges == pytest.approx(np.arange(10.0))
+        assert len(values) == len(baseline) == 9
+    heights = {name: (values - baseline).tolist() for name, (values, _, baseline) in steps.items()}
+    assert heights == {
+        "sending": [1, 0, 0, 0, 0, 0, 0, 0, 0],
+        "answer": [0, 0, 0, 0, 0, 1, 1, 1, 1],
+        "window": [0, 1, 1, 1, 1, 0, 0, 0, 0],
+    }
+    with pytest.raises(ValueError, match=r"probe\] limits"):
+        plot.limits(Scenario.from_toml(WINDOW).run(), by="time")
+    with pytest.raises(ValueError, match="there are f0"):
+        plot.limits(result, by="time", group="x")
+    with pytest.raises(ValueError, match='by must be "size" or "time"'):
+        plot.limits(result, by="hop")

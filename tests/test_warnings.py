@@ -138,7 +138,7 @@ def test_a_result_of_a_later_format_is_refused(incast: Incast) -> None:
     (incast.folder / "sprayed.toml").write_text(SPRAYED)
     assert incast("run", "sprayed.toml", "--out", "out").returncode == 0
     path = incast.folder / "out/result.json"
-    path.write_text(path.read_text().replace('"format_version": 5', '"format_version": 6'))
+    path.write_text(path.read_text().replace('"format_version": 6', '"format_version": 7'))
     shown = incast("show", "out")
     assert shown.returncode == 1
     assert "in a later format of results than this version" in shown.stderr

@@ -1468,6 +1468,10 @@ class Probe(Section):
         internals: Whether internal quantities of those flows' congestion control are sampled too.
             Default: False.
         interval: Time between two samples of a port. Default: 1us.
+        limits: Time between two counts of the open flows of each block by what keeps their next packets
+            back, for ``limit_series``; by default they are not counted.
+        load_interval: Time between two rows of ``load_series``: bytes of each block with a load that
+            have started, and that are acknowledged; by default there are none.
         packets: Whether these packets are rows of the table ``packets`` too, with times in picoseconds.
             Default: False.
         pauses: Whether every pause and resume of a port is recorded. Default: False.
@@ -1482,6 +1486,8 @@ class Probe(Section):
     from_: str | Time | None = None
     internals: bool | None = None
     interval: str | Time | None = None
+    limits: str | Time | None = None
+    load_interval: str | Time | None = None
     packets: bool | None = None
     pauses: bool | None = None
     ports: Sequence[str] | None = None

@@ -35,6 +35,8 @@ pub struct Window {
     pub load: f64,
     /// The capacity to which the load is relative, in bit/s.
     pub capacity_bps: f64,
+    /// Time between two instants of its series; `None`: it has no series.
+    pub every: Option<Time>,
 }
 
 impl Window {
@@ -55,6 +57,12 @@ impl Window {
     pub fn instants(&self) -> Vec<Time> {
         self.ends().map(|end| end - Time::from_ps(1)).into()
     }
+
+    /// Returns the instants of its series: the multiples of the time between them, up to the end of the arrivals.
+    pub fn multiples(&self) -> impl Iterator<Item = Time> + use<> {
+        let every = self.every.unwrap_or(Time::NEVER);
+        (1..=self.arrivals_end.ps() / every.ps()).map(move |count| every.times(count))
+    }
 }
 
 /// A flow of a process of arrivals.
@@ -64,6 +72,61 @@ pub(crate) struct Arrival {
     pub(crate) size: Bytes,
     /// [`Time::NEVER`] if it is unfinished.
     pub(crate) finish: Time,
+}
+
+/// What a traffic block has offered up to an instant, and what of that is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) time: Time,
+    /// The group of its flows.
+    pub(crate) group: u16,
+    /// Size of the flows that have started.
+    pub(crate) started: Bytes,
+    /// Payload of these that is acknowledged.
+    pub(crate) acked: Bytes,
+}
+
+/// Returns the series of a block from all of its flows that started, at instants in rising order. `open` says what was
+/// acknowledged of flows that were open then.
+pub(crate) fn series(
+    group: u16,
+    flows: &[Arrival],
+    times: impl Iterator<Item = Time>,
+    open: impl Fn(Time) -> u64,
+) -> Vec<Progress> {
+    let sorted = |of: fn(&Arrival) -> Time| {
+        let mut all: Vec<(Time, Bytes)> = flows.iter().map(|flow| (of(flow), flow.size)).collect();
+        all.sort_unstable();
+        all
+    };
+    let (starts, finishes) = (sorted(|flow| flow.start), sorted(|flow| flow.finish));
+    let (mut starts, mut finishes) = (Sum::new(&starts), Sum::new(&finishes));
+    let one = |time| {
+        let acked = finishes.until(time) + Bytes::new(open(time));
+        Progress { time, group, started: starts.until(time), acked }
+    };
+    times.map(one).collect()
+}
+
+/// A sum of sizes that grows with time.
+struct Sum<'a> {
+    left: &'a [(Time, Bytes)],
+    sum: Bytes,
+}
+
+impl<'a> Sum<'a> {
+    const fn new(sorted: &'a [(Time, Bytes)]) -> Self {
+        Self { left: sorted, sum: Bytes::ZERO }
+    }
+
+    /// Returns the sum up to an instant, which is not before the last one asked for.
+    fn until(&mut self, time: Time) -> Bytes {
+        let count = self.left.partition_point(|(at, _)| *at <= time);
+        let (due, left) = self.left.split_at(count);
+        self.left = left;
+        self.sum += due.iter().map(|(_, size)| *size).sum();
+        self.sum
+    }
 }
 
 /// The load of a traffic block, as measured in its window.
@@ -222,7 +285,36 @@ mod tests {
         arrivals_end: Time::from_us(300),
         load: 0.5,
         capacity_bps: 8e9,
+        every: None,
     };
+
+    #[test]
+    fn a_series_has_what_has_started_and_what_is_acknowledged() {
+        let window = Window { every: Some(Time::from_us(12)), arrivals_end: Time::from_us(36), ..WINDOW };
+        let times: Vec<Time> = window.multiples().collect();
+        assert_eq!(times, [12, 24, 36].map(Time::from_us));
+        assert_eq!(WINDOW.multiples().count(), 0);
+        // At 12 us two of them have started and one is done; of the one that is open 2 KB are acknowledged. At 24 us
+        // it is the third that is open; at 36 us none is: the fourth finished at 35 us.
+        let open = |time: Time| if time == Time::from_us(36) { 0 } else { 2_000 };
+        let all = series(7, &even(), times.into_iter(), open);
+        let of = |time, started, acked| Progress {
+            time: Time::from_us(time),
+            group: 7,
+            started: Bytes::new(started),
+            acked: Bytes::new(acked),
+        };
+        assert_eq!(all, [of(12, 10_000, 7_000), of(24, 15_000, 12_000), of(36, 20_000, 20_000)]);
+    }
+
+    #[test]
+    fn a_flow_is_in_the_series_from_its_start_to_its_finish_both_included() {
+        let flow = Arrival { start: Time::from_us(2), size: Bytes::new(9), finish: Time::from_us(4) };
+        let open = Arrival { finish: Time::NEVER, ..flow };
+        let all = series(0, &[flow, open], (1..=4).map(Time::from_us), |_| 0);
+        let found = all.iter().map(|point| (point.started.get(), point.acked.get()));
+        assert_eq!(found.collect::<Vec<_>>(), [(0, 0), (18, 0), (18, 0), (18, 9)]);
+    }
 
     /// A flow of 5 KB that starts every 10 us and takes 4 us.
     fn even() -> Vec<Arrival> {

@@ -1,6 +1,7 @@
 //! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
 //! last part.
 
+mod counts;
 mod loads;
 mod measured;
 mod recorder;
@@ -242,6 +243,10 @@ fn run_beside(
             let divided = recorder.divide(&jobs)?;
             recorder.add::<tables::job_limits::JobLimits>(&divided);
         }
+    }
+    let series = recorder.notes.loads.series(&outcome, &simulation.flows);
+    if !series.is_empty() && info.testbed.is_none() {
+        recorder.add::<tables::load_series::LoadSeries>(&series);
     }
     let Notes { left_out, uncounted, resent, control, .. } = recorder.notes;
     let loads = recorder.notes.loads.finish(&outcome, &simulation.flows, job.groups, info.testbed.is_some());

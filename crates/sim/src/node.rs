@@ -7,7 +7,7 @@ use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_engine::model::{Arrival, Hold};
 use incast_net::describe::network::PortId;
-use incast_net::record::{Division, FlowRecord, FlowSample, OperationRecord};
+use incast_net::record::{Division, FlowRecord, FlowSample, Limit, OperationRecord};
 use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
@@ -129,6 +129,13 @@ pub(crate) trait FlowView {
 
     /// Returns its time since its start, divided by what kept its next packet back.
     fn division(&self, now: u64) -> Division;
+
+    /// Returns what keeps its next packet back at `now`: the part that its time counts towards from then on.
+    fn limit(&self, now: u64) -> Limit {
+        let [before, after] = [now, now + 1].map(|time| self.division(time));
+        let grows = |limit: &Limit| after.of(*limit) > before.of(*limit);
+        Limit::ALL.into_iter().find(grows).unwrap_or(Limit::Answer)
+    }
 
     /// Samples its state. A transport that has neither windows nor rates reports what is acknowledged.
     fn sample(&self, time: Time) -> FlowSample {

@@ -16,9 +16,9 @@ use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
-use incast_sim::describe::transport::{FirstWindow, Kind, RttBytes};
+use incast_sim::describe::transport::{AckEvery, FirstWindow, Kind, RttBytes};
 use incast_sim::random::draw;
-use incast_sim::record::{Division, End, Limit, LimitRecord, PacketKind};
+use incast_sim::record::{Division, End, FlowRecord, Limit, LimitRecord, PacketKind};
 use incast_units::{Bytes, Time};
 
 const P: u64 = 84_320;
@@ -32,10 +32,17 @@ fn limits(sim: &Simulation) -> Vec<LimitRecord> {
     kept.limits
 }
 
-/// Asserts that a flow was divided into these parts (ps) and nothing else.
+/// Asserts that a flow was divided into these parts (ps) and nothing else, and that no queue added to them.
 fn assert_parts(record: &LimitRecord, parts: &[(Limit, u64)]) {
+    assert_queued(record, parts, [0, 0]);
+}
+
+/// Asserts that a flow was divided into these parts (ps) and nothing else, and that queues added so much to its windows
+/// and answers.
+fn assert_queued(record: &LimitRecord, parts: &[(Limit, u64)], [window, answer]: [u64; 2]) {
     let mut expected = Division::ZERO;
     parts.iter().for_each(|(limit, time)| expected.add(*limit, Time::from_ps(*time)));
+    expected.add_queued(Time::from_ps(window), Time::from_ps(answer));
     assert_eq!(record.division, expected, "flow {}", record.flow);
     assert_eq!(record.division.total(), record.end - record.start);
 }
@@ -70,6 +77,127 @@ fn a_window_of_two_packets() {
     let window = P + A - 2 * P;
     assert_eq!(window, 4_010_240);
     assert_parts(&limits(&sim)[0], &[(Limit::Sending, 4 * P), (Limit::Answer, A), (Limit::Window, window)]);
+}
+
+/// Flows of the first two hosts to the last one, all at once: for each its number of full packets.
+fn two_to_one(packets: [u64; 2], algorithm: AnyParams) -> Simulation {
+    let of = |(host, packets)| flow(host, 2, packets * 1000, Time::ZERO);
+    simulation(star(3, gbps(100), us(1)), vec![algorithm], (0..).zip(packets).map(of).collect())
+}
+
+#[test]
+fn what_queues_add() {
+    // Two packets meet at the switch, and the second one waits P: its answer takes that longer.
+    for kind in [Kind::Window, Kind::Ndp, Kind::Homa] {
+        let mut sim = two_to_one([1, 1], window(u64::MAX));
+        sim.transport.kind = kind;
+        sim.switch.trimming = (kind == Kind::Ndp).then(Default::default);
+        sim.switch.queues = if kind == Kind::Homa { 8 } else { 1 };
+        let records = limits(&sim);
+        assert_queued(&records[0], &[(Limit::Sending, P), (Limit::Answer, A)], [0, 0]);
+        assert_queued(&records[1], &[(Limit::Sending, P), (Limit::Answer, A + P)], [0, P]);
+    }
+    // At the switch packets of both take turns as long as there are two: of the second flow, with a window of two, the
+    // first packet waits P and the second one 2 P. The answers come after 2 P + A and 4 P + A. The third packet leaves
+    // from 2 P + A to 3 P + A; the fourth waits for the second answer, P, which is less than the 2 P by which that
+    // is late. Until the third packet gets there all others have left.
+    let mut sim = two_to_one([10, 4], window(2108));
+    let long = sim.flows[0];
+    sim.algorithms.push(window(u64::MAX).into());
+    sim.flows[0] = Flow { algorithm: 1, ..long };
+    let records = limits(&sim);
+    let parts = [(Limit::Sending, 4 * P), (Limit::Window, A + P), (Limit::Answer, A)];
+    assert_queued(&records[1], &parts, [2 * P, 0]);
+    // The same packets as messages of a connection: the first one has been sent when its answer is waited for.
+    let mut sim = two_to_one([10, 1], window(u64::MAX));
+    let second = Flow { key: 7, connection: Some(0), ..sim.flows[1] };
+    sim.flows.truncate(1);
+    sim.flows.extend([second, second]);
+    let records = limits(&sim);
+    assert_queued(&records[1], &[(Limit::Sending, P), (Limit::Answer, A + P)], [0, P]);
+    let parts = [(Limit::Connection, P), (Limit::Sending, P), (Limit::Answer, A + 2 * P)];
+    assert_queued(&records[2], &parts, [0, 2 * P]);
+    // An acknowledgement that the receiver holds is no queue.
+    let mut sim = flows(&[(1, 2, 0)], window(1054));
+    sim.transport.ack_every = AckEvery::Packets(2);
+    sim.transport.ack_delay = Some(us(3));
+    let parts = [(Limit::Sending, 2 * P), (Limit::Window, A + 3_000_000), (Limit::Answer, A)];
+    assert_parts(&limits(&sim)[0], &parts);
+}
+
+/// Returns the counts of a run by their time (ps) and limit.
+fn counts(sim: &Simulation) -> Vec<(u64, Limit, u32)> {
+    let (_, kept) = run_everywhere(sim);
+    kept.counts.iter().map(|count| (count.time.ps(), count.limit, count.flows)).collect()
+}
+
+#[test]
+fn limits_over_time() {
+    // The flow with a window of two packets: the window holds from 2 P = 168,640 to P + A = 4,178,880 ps, two packets
+    // leave until 3 P + A = 4,347,520 ps, and the last answer comes at 3 P + 2 A = 8,442,080 ps.
+    let mut sim = flows(&[(1, 4, 0)], window(2108));
+    sim.probes.limits = Some(us(1));
+    let mut expected = vec![(0, Limit::Sending, 1)];
+    expected.extend((1..5).map(|time| (time * 1_000_000, Limit::Window, 1)));
+    expected.extend((5..9).map(|time| (time * 1_000_000, Limit::Answer, 1)));
+    assert_eq!(counts(&sim), expected);
+    // Fifty nanoseconds are within the first packet, and 4.2 us within the third.
+    sim.probes.from = Time::from_ps(50_000);
+    sim.probes.limits = Some(Time::from_ps(4_150_000));
+    sim.probes.until = us(5);
+    assert_eq!(counts(&sim), [(50_000, Limit::Sending, 1), (4_200_000, Limit::Sending, 1)]);
+    // Two flows of a card: at 10 ns the first one's packet leaves, and the second one waits; at 100 ns the reverse.
+    let mut sim = flows(&[(1, 2, 0), (2, 2, 1)], window(u64::MAX));
+    sim.probes.from = Time::from_ps(10_000);
+    sim.probes.limits = Some(Time::from_ps(90_000));
+    sim.probes.until = Time::from_ps(100_000);
+    let both = |time| [(time, Limit::Sending, 1), (time, Limit::Card, 1)];
+    assert_eq!(counts(&sim), [both(10_000), both(100_000)].concat());
+    // Messages of a connection: the second one's turn comes when the first packet has left.
+    let mut sim = flows(&[(1, 1, 0), (1, 1, 0)], window(u64::MAX));
+    connected(&mut sim);
+    sim.probes.limits = Some(Time::from_ps(P));
+    sim.probes.until = Time::from_ps(2 * P);
+    let expected = [
+        (0, Limit::Sending, 1),
+        (0, Limit::Connection, 1),
+        (P, Limit::Sending, 1),
+        (P, Limit::Answer, 1),
+        (2 * P, Limit::Answer, 2),
+    ];
+    assert_eq!(counts(&sim), expected);
+}
+
+#[test]
+fn every_open_flow_is_counted_once_and_as_its_time_is_divided() {
+    for (name, seed) in [("swift", 0), ("dcqcn", 1), ("hpcc", 2)] {
+        let mut sim = random(seed, algorithm(name, &[]));
+        sim.probes.limits = Some(Time::from_ps(10_000));
+        let (_, kept) = run_everywhere(&sim);
+        let mut open: BTreeMap<Time, u32> = BTreeMap::new();
+        let mut by_limit = [0_u64; Limit::ALL.len()];
+        for count in &kept.counts {
+            *open.entry(count.time).or_default() += count.flows;
+            by_limit[count.limit as usize] += u64::from(count.flows);
+        }
+        for (time, flows) in &open {
+            let is_open = |flow: &&FlowRecord| flow.start <= *time && *time < flow.finish;
+            assert_eq!(*flows as usize, kept.flows.iter().filter(is_open).count(), "{name} at {time}");
+        }
+        // A sum every 10 ns approximates the divided times: each piece is off by less than one step. Only hindsight
+        // tells some waits from repair.
+        let waits = [Limit::Answer, Limit::Window, Limit::Credit, Limit::Repair];
+        let others = Limit::ALL.into_iter().filter(|limit| !waits.contains(limit)).map(|limit| vec![limit]);
+        let total: u64 = kept.limits.iter().map(|record| record.division.total().ps()).sum();
+        for limits in others.chain([waits.to_vec()]) {
+            let of = |record: &LimitRecord| -> u64 {
+                limits.iter().map(|limit| record.division.of(*limit).ps()).sum()
+            };
+            let divided: u64 = kept.limits.iter().map(of).sum();
+            let counted = limits.iter().map(|limit| by_limit[*limit as usize] * 10_000).sum();
+            assert!(divided.abs_diff(counted) < total / 100, "{name} {limits:?}: {counted} of {divided}");
+        }
+    }
 }
 
 #[test]
@@ -271,6 +399,9 @@ fn sending_is_the_serialisation_of_every_packet_once() {
                 assert_eq!((record.flow, record.start, record.end), (flow.flow, flow.start, flow.finish));
                 let bytes: u64 = sizes.range((flow.flow, 0)..(flow.flow + 1, 0)).map(|(_, size)| size).sum();
                 let of = |limit| record.division.of(limit);
+                for limit in [Limit::Window, Limit::Answer] {
+                    assert!(record.division.queued(limit) <= of(limit), "{name} {seed}: {flow:?}");
+                }
                 assert_eq!(
                     of(Limit::Sending),
                     gbps(100).time_for(Bytes::new(bytes)),

@@ -295,3 +295,24 @@ fn a_flow_makes_up_for_one_packet_and_not_for_a_closed_window() {
         }
     }
 }
+
+/// Ten packets of 84,320 ps, the last one again at the switch; four times 1 us; an acknowledgement of 5,120 ps at two
+/// links. Whatever is acknowledged by the end of the run, the ideal time is of the whole flow.
+#[test]
+fn an_unfinished_flow_has_the_ideal_time_of_its_whole_size() {
+    let ideal = Time::from_ps(11 * 84_320 + 4_000_000 + 2 * 5_120);
+    let of = |size, until| {
+        let flow = Flow { size, ..flow(0, 1, 10_000, Time::ZERO) };
+        let mut sim = simulation(star(2, gbps(100), us(1)), vec![window(u64::MAX)], vec![flow]);
+        sim.until = until;
+        let (outcome, _) = run_everywhere(&sim);
+        let [record] = outcome.unfinished[..] else { panic!("{outcome:?}") };
+        (record.bytes.get(), record.ideal)
+    };
+    assert_eq!(of(Bytes::new(10_000), us(3)), (0, ideal));
+    // The first answer comes after 4,178,880 ps, each other one 84,320 ps later.
+    assert_eq!(of(Bytes::new(10_000), Time::from_ps(4_300_000)), (2_000, ideal));
+    // A flow without a size has that of what is acknowledged.
+    let two = Time::from_ps(3 * 84_320 + 4_000_000 + 2 * 5_120);
+    assert_eq!(of(Bytes::UNLIMITED, Time::from_ps(4_300_000)), (2_000, two));
+}

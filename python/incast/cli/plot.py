@@ -292,14 +292,22 @@ def _internals(results: Mapping[str, Result], part: Part) -> Figure:
     return figure
 
 
-def _limits(results: Mapping[str, Result], part: Part) -> Figure:
-    import matplotlib.pyplot as plt
-
+def _loads(results: Mapping[str, Result], part: Part) -> Figure:
     from incast import plot
 
     del part
-    plot.limits(_only(results))
-    return plt.gcf()
+    figure, _ = plot.loads(_only(results))
+    return figure
+
+
+def _limits(by: str) -> Draw:
+    def draw(results: Mapping[str, Result], part: Part) -> Figure:
+        from incast import plot
+
+        del part
+        return cast("Figure", plot.limits(_only(results), by=by).figure)
+
+    return draw
 
 
 def _deduced(results: Mapping[str, Result], part: Part) -> Figure:
@@ -397,7 +405,9 @@ KINDS: dict[str, Kind] = {
         "99th percentile of the slowdown over the flow's size", _of_all("slowdown_by_size")
     ),
     "fct-cdf": Kind("distribution of flow completion times", _of_all("fct_cdf")),
-    "limits": Kind("what kept flows back over their sizes, of one result", _limits),
+    "loads": Kind("what blocks offer and what is carried over time, of one result", _loads),
+    "limits": Kind("what kept flows back over their sizes, of one result", _limits("size")),
+    "limits-over-time": Kind("numbers of open flows by what keeps them back, of one result", _limits("time")),
     "operations": Kind(
         "what hosts send, receive and compute over time, of one result", _operations, ("job", "hosts")
     ),

@@ -11,6 +11,7 @@ from incast.plot.deduced import deduced
 from incast.plot.grids import heat, sweep
 from incast.plot.internals import internals
 from incast.plot.limits import limits
+from incast.plot.loads import loads
 from incast.plot.operations import jobs, operations
 from incast.plot.over_time import fairness, goodput, phase_plane, queue, rate, throughput, window
 from incast.plot.panels import queue_and_utilisation
@@ -27,6 +28,7 @@ __all__ = [
     "internals",
     "jobs",
     "limits",
+    "loads",
     "operations",
     "phase_plane",
     "queue",

@@ -1,8 +1,8 @@
-"""The divided times of flows, over their sizes."""
+"""What kept flows back: their divided times over their sizes, and counts of them over time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,21 +30,37 @@ _LOOKS = {
 _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 
 
-def limits(result: Result, bins: int = 10, axes: Axes | None = None) -> Axes:
-    """Draws what kept the packets of flows back, as shares of their time, over the sizes of flows.
+def limits(
+    result: Result,
+    bins: int = 10,
+    axes: Axes | None = None,
+    by: str = "size",
+    group: str | None = None,
+) -> Axes:
+    """Draws what kept the packets of flows back: shares of their time over their sizes, or counts over time.
 
-    Flows that count are divided by their sizes into bins with about equally many.
+    Over sizes, flows that count are divided into bins with about equally many. Over time, all open flows are
+    counted, those that do not count in the statistics too.
 
     Args:
         result: The result.
         bins: The largest number of bins.
         axes: Axes to draw into; by default new ones.
+        by: ``"size"``, or ``"time"`` for a scenario with ``probe.limits``.
+        group: Of counts over time, the traffic block; by default all.
 
     Raises:
-        ValueError: When there is nothing to draw.
+        ValueError: When there is nothing to draw, or ``by`` is neither.
     """
-    import matplotlib.pyplot as plt
+    if by not in ("size", "time"):
+        raise ValueError(f'by must be "size" or "time", not {by!r}')
+    with style.look():
+        if by == "time":
+            return _over_time(result, group, axes)
+        return _over_sizes(result, bins, axes)
 
+
+def _over_sizes(result: Result, bins: int, given: Axes | None) -> Axes:
     if not divided.has_limits(result):
         raise ValueError("the time of flows is not divided")
     times = result.flow_times()
@@ -56,32 +72,50 @@ def limits(result: Result, bins: int = 10, axes: Axes | None = None) -> Axes:
     place = np.searchsorted(edges, size, side="left") - 1
     shares = [result.limit_shares(chosen & (place == n)) for n in range(len(edges))]
     names = [name for name in divided.names(result) if any(of[name] for of in shares)]
-    with style.look():
-        if axes is None:
-            axes = plt.figure(figsize=(style.COLUMN, 2.2), layout="constrained").add_subplot()
-        bottom = np.zeros(len(edges))
-        for name in names:
-            height = np.array([100 * of[name] for of in shares])
-            colour, hatch = _LOOKS.get(name, ("#ffffff", "+++"))
-            axes.bar(
-                range(len(edges)),
-                height,
-                bottom=bottom,
-                width=0.9,
-                color=colour,
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0.3,
-                label=name,
-            )
-            bottom += height
-        axes.set_xticks(range(len(edges)), [_from(edge) for edge in edges], rotation=45)
-        axes.set_xlabel("flows above this size")
-        axes.set_ylabel("share of their time (%)")
-        axes.set_ylim(0, 100)
-        axes.grid(axis="x", visible=False)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), labelspacing=0.25)
+    axes = _axes(given)
+    bottom = np.zeros(len(edges))
+    for name in names:
+        height = np.array([100 * of[name] for of in shares])
+        axes.bar(range(len(edges)), height, bottom=bottom, width=0.9, **_look(name))
+        bottom += height
+    axes.set_xticks(range(len(edges)), [_from(edge) for edge in edges], rotation=45)
+    axes.set_xlabel("flows above this size")
+    axes.set_ylabel("share of their time (%)")
+    axes.set_ylim(0, 100)
+    axes.grid(axis="x", visible=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), labelspacing=0.25)
     return axes
+
+
+def _over_time(result: Result, group: str | None, given: Axes | None) -> Axes:
+    time, counts = divided.counts(result, group)
+    step = time[1] - time[0] if len(time) > 1 else 1
+    edges = np.append(time, time[-1] + step) / 1e6
+    axes = _axes(given)
+    bottom = np.zeros(len(time))
+    for name, flows in counts.items():
+        # A count holds up to the next one.
+        axes.stairs(bottom + flows, edges, baseline=bottom, fill=True, **_look(name))
+        bottom = bottom + flows
+    axes.set(xlabel="time (µs)", ylabel="open flows")
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), labelspacing=0.25)
+    return axes
+
+
+def _axes(given: Axes | None) -> Axes:
+    import matplotlib.pyplot as plt
+
+    if given is not None:
+        return given
+    return plt.figure(figsize=(style.COLUMN, 2.2), layout="constrained").add_subplot()
+
+
+def _look(name: str) -> dict[str, Any]:
+    """Returns the colours of a limit, and its name for the legend."""
+    colour, hatch = _LOOKS.get(name, ("#ffffff", "+++"))
+    return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3, "label": name}
 
 
 def _from(edge: int) -> str:

@@ -21,6 +21,9 @@ from incast.results.stats import percentile
 SMALL_BYTES = 150_000
 """The largest size of a small flow, in bytes."""
 
+WHOLE_SINCE = 6
+"""The first format of results in which the ideal time of an unfinished flow is of its whole size."""
+
 _CLASSES = {
     "small": (0.0, float(SMALL_BYTES)),
     "large": (float(SMALL_BYTES), math.inf),
@@ -100,11 +103,13 @@ def bounds(
 def ideal_times(result: Result) -> Floats:
     """Ideal completion times of the whole size of all flows, in picoseconds.
 
-    Of an unfinished flow the table has the ideal time of the bytes that were acknowledged. The ideal time of
-    all bytes is then deduced from flows with the same base RTT and the same rates at both ends, itself among
-    them: the next larger transfer takes at least as long, and so does the next smaller one if it is repeated
-    until all bytes are there. The lesser of both is taken. For flows on such paths it is never too short, and
-    a slowdown of which it is the denominator never too large.
+    Of a flow that was stopped before its whole size was transferred, the table has the ideal time of
+    the bytes that were acknowledged; in results of an earlier format (below :data:`WHOLE_SINCE`) also
+    of an unfinished flow. The ideal time of all bytes is then deduced from flows with the same base RTT
+    and the same rates at both ends, itself among them: the next larger transfer takes at least as long,
+    and so does the next smaller one if it is repeated until all bytes are there. The lesser of both is
+    taken. For flows on such paths it is never too short, and a slowdown of which it is the denominator
+    never too large.
 
     Args:
         result: The run.
@@ -118,7 +123,12 @@ def ideal_times(result: Result) -> Floats:
         table.column(name).astype(np.float64) for name in ("size_bytes", "acked_bytes", "ideal_fct_ps")
     )
     finish, started = table.column("finish_ps").astype(np.float64), table.column("started")
-    found = np.where(~np.isnan(finish) & (acked >= size), ideal, np.nan)
+    is_whole = ~np.isnan(finish) & (acked >= size)
+    if result.info.get("format_version", 0) >= WHOLE_SINCE:
+        is_whole |= np.isnan(finish) & ~np.isnan(size)
+    # The payload that each ideal time in the table is of.
+    payload = np.where(is_whole, size, acked)
+    found = np.where(is_whole, ideal, np.nan)
     missing = np.isnan(found) & started & ~np.isnan(size)
     if not missing.any():
         return found
@@ -132,15 +142,15 @@ def ideal_times(result: Result) -> Floats:
     numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
     number = np.array([numbers[kind] for kind in kinds])
     for one in np.unique(number[missing]):
-        alike = np.flatnonzero((number == one) & started & (acked > 0) & (ideal > 0))
-        alike = alike[np.argsort(acked[alike], kind="stable")]
+        alike = np.flatnonzero((number == one) & started & (payload > 0) & (ideal > 0))
+        alike = alike[np.argsort(payload[alike], kind="stable")]
         own = np.flatnonzero(missing & (number == one))
-        place = np.searchsorted(acked[alike], size[own])
+        place = np.searchsorted(payload[alike], size[own])
         for row, at in zip(own, place, strict=True):
             guesses = [ideal[alike[at]]] if at < len(alike) else []
             if at:
                 before = alike[at - 1]
-                guesses.append(ideal[before] * size[row] / acked[before])
+                guesses.append(ideal[before] * size[row] / payload[before])
             found[row] = min(guesses, default=np.nan)
     return found
 

@@ -14,6 +14,9 @@ from incast.results.tables import Tables
 CONTROL = ("window", "pacing")
 """The limits that an algorithm sets."""
 
+QUEUED = ("window", "answer")
+"""The limits of which a part is due to queues."""
+
 LEAST_SHARE = 0.01
 """Share of a flow's time up to which its algorithm has not held it back: a rate that rounds to just below the
 line's paces by a picosecond."""
@@ -29,6 +32,21 @@ def names(result: Tables) -> list[str]:
     """
     columns = (name for name in result.limits.columns if name.endswith("_ps"))
     return [name.removesuffix("_ps") for name in columns if name not in _OTHERS and "_queued_" not in name]
+
+
+def queued(result: Tables, flow: int) -> dict[str, int]:
+    """Returns the parts of a flow's limits that queues added, in picoseconds, by the limit.
+
+    Args:
+        result: The result.
+        flow: The number of the flow.
+
+    Returns:
+        The times of ``window`` and ``answer``; empty in results of earlier versions.
+    """
+    mine = result.limits.column("flow") == flow
+    columns = ((name, result.limits.column(f"{name}_queued_ps")[mine]) for name in QUEUED)
+    return {name: int(times[0]) for name, times in columns if len(times) and not np.isnan(times[0])}
 
 
 def has_limits(result: Tables) -> bool:
@@ -92,6 +110,42 @@ def held_back(result: Tables) -> int | None:
     algorithms = result.flows.column("algorithm")
     controlled = np.array([not name.startswith("constant") for name in algorithms], dtype=bool)
     return int((controlled & (control > LEAST_SHARE * times(result, "time_ps"))).sum())
+
+
+def counts(result: Tables, group: str | None = None) -> tuple[Ints, dict[str, Ints]]:
+    """Returns the numbers of open flows by what kept their next packets back, over time.
+
+    Args:
+        result: The result, of a scenario with ``probe.limits``.
+        group: Name of a traffic block; by default the sums over all.
+
+    Returns:
+        The instants in picoseconds, evenly spaced from the first to the last with an open flow, and for each
+        limit that occurs the numbers at these.
+
+    Raises:
+        ValueError: When there are no counts, or none of the block.
+    """
+    table = result.limit_series
+    if not len(table):
+        raise ValueError('open flows were not counted; [probe] limits = "10us" asks for it')
+    groups = table.column("group")
+    mine = np.ones(len(groups), dtype=bool) if group is None else groups == group
+    if not mine.any():
+        known = ", ".join(dict.fromkeys(groups.tolist()))
+        raise ValueError(f"no flow of {group!r} was counted; there are {known}")
+    # Instants without open flows have no rows.
+    every = np.unique(table.column("time_ps"))
+    step = int(np.gcd.reduce(np.diff(every))) if len(every) > 1 else 1
+    time, limit, flows = (table.column(name)[mine] for name in ("time_ps", "limit", "flows"))
+    instants = np.arange(time.min(), time.max() + 1, step)
+    found = {}
+    for name in names(result):
+        rows = limit == name
+        if rows.any():
+            found[name] = np.zeros(len(instants), dtype=np.int64)
+            np.add.at(found[name], (time[rows] - instants[0]) // step, flows[rows])
+    return instants, found
 
 
 def summed(result: Tables, summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from incast.results.arrays import Floats, Ints
+from incast.results.tables import Tables
+
 
 @dataclass(frozen=True)
 class Load:
@@ -52,6 +57,51 @@ class Load:
     def verdict(self) -> str:
         """``steady``, or ``not steady because`` with the reasons."""
         return "steady" if self.steady else f"not steady because {'; '.join(self.because)}"
+
+
+@dataclass(frozen=True)
+class LoadSeries:
+    """The load of a traffic block over time: one entry for each interval of ``probe.load_interval``.
+
+    The last interval ends with the run. It can be shorter than the others, or longer where the run goes on
+    after the arrivals.
+
+    Attributes:
+        group: Name of the traffic block.
+        time_ps: When each interval ends, in picoseconds; the first begins at 0.
+        offered_bps: Size of the flows that started in it, whether they count or not, over its time, in bit/s.
+        carried_bps: Payload of the block that was acknowledged in it, over its time.
+        backlog_bytes: Bytes that have started and are not acknowledged at its end.
+    """
+
+    group: str
+    time_ps: Ints
+    offered_bps: Floats
+    carried_bps: Floats
+    backlog_bytes: Ints
+
+
+def series_of(result: Tables, group: str) -> LoadSeries:
+    """Returns the load of a traffic block over time.
+
+    Args:
+        result: The result.
+        group: Name of the traffic block.
+
+    Raises:
+        KeyError: When the block has no series.
+    """
+    table = result.load_series
+    groups = table.column("group")
+    mine = groups == group
+    if not mine.any():
+        known = ", ".join(dict.fromkeys(groups.tolist()))
+        wanted = f"there are those of {known}" if known else 'probe.load_interval = "100us" asks for it'
+        raise KeyError(f"no load over time of {group!r}; {wanted}")
+    time, started, acked = (table.column(name)[mine] for name in ("time_ps", "started_bytes", "acked_bytes"))
+    seconds = np.diff(time, prepend=0) * 1e-12
+    offered, carried = (np.diff(sums, prepend=0) * 8 / seconds for sums in (started, acked))
+    return LoadSeries(group, time, offered, carried, started - acked)
 
 
 def loads_of(info: Mapping[str, Any]) -> list[Load]:

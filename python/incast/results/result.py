@@ -17,7 +17,7 @@ from incast.errors import Problem
 from incast.results import limits, stats
 from incast.results.arrays import Floats, Ints
 from incast.results.listing.shown import Screen, Shown
-from incast.results.load import Load, loads_of
+from incast.results.load import Load, LoadSeries, loads_of, series_of
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
 from incast.results.titles import short, title
@@ -188,6 +188,17 @@ class Result(Tables, Shown):
     def loads(self) -> list[Load]:
         """The measured load of each traffic block that has one, with the verdict whether it is steady."""
         return loads_of(self.info)
+
+    def load_over_time(self, group: str) -> LoadSeries:
+        """Returns what a traffic block with a load offers, what is carried of it, and its backlog, over time.
+
+        Args:
+            group: Name of the traffic block.
+
+        Raises:
+            KeyError: When it has no series: no load, or a scenario without ``probe.load_interval``.
+        """
+        return series_of(self, group)
 
     @property
     def end(self) -> str:

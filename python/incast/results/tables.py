@@ -74,6 +74,23 @@ class Tables:
         return self._core.table("limits")
 
     @property
+    def limit_series(self) -> _core.Table:
+        """Open flows of each traffic block by what keeps their next packets back, by time.
+
+        Every ``probe.limits``, a row per limit that keeps any back; only with that key.
+        """
+        return self._core.table("limit_series")
+
+    @property
+    def load_series(self) -> _core.Table:
+        """What each traffic block with a load has offered, and what of that is acknowledged, by time.
+
+        At the multiples of ``probe.load_interval`` up to the end of its arrivals, and at the end of
+        the run; only with that key.
+        """
+        return self._core.table("load_series")
+
+    @property
     def operations(self) -> _core.Table:
         """One row per operation of a workload with dependencies, in the order in which they ended.
 

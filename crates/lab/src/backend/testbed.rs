@@ -210,6 +210,8 @@ impl Backend for Testbed {
             }
             "run.clock" => "the machine of a testbed has the clock that it has",
             "probe.pauses" => "pauses are counted for each port on a testbed, but not recorded one by one",
+            "probe.limits" => "a testbed does not say what keeps packets back",
+            "probe.load_interval" => "a testbed does not say what is acknowledged of open flows",
             _ => return None,
         })
     }

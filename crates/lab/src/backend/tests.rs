@@ -156,8 +156,9 @@ fn settings_of_a_file_are_honoured_or_refused_with_their_keys() {
                     Fallback::Nothing => value == "false",
                     _ => false,
                 };
-                let scenario = match Scenario::from_toml(STAR, "star.toml", std::slice::from_ref(&shown)) {
-                    Ok(scenario) if !is_default => scenario,
+                let read = Scenario::from_toml(STAR, "star.toml", std::slice::from_ref(&shown));
+                let (scenario, built) = match read.and_then(|read| read.build().map(|built| (read, built))) {
+                    Ok(both) if !is_default => both,
                     Ok(_) => continue,
                     Err(problems) => {
                         // It has no effect with the other settings, or is out of range.
@@ -165,7 +166,6 @@ fn settings_of_a_file_are_honoured_or_refused_with_their_keys() {
                         continue;
                     }
                 };
-                let built = scenario.build().unwrap();
                 let problems = refused_by_testbed(&scenario, &built);
                 let named = problems.iter().filter(|problem| {
                     problem

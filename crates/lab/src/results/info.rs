@@ -13,7 +13,7 @@ use crate::summary::Summary;
 /// The value of `format` in every `result.json`.
 pub const FORMAT: &str = "incast-result";
 /// Incremented when a column or key is added that readers need, changes its meaning or is removed.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The content of `result.json`. Keys end in their unit: `_ps`, `_bytes`, `_bps`, `_s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,6 +22,8 @@
 //! internals.parquet    samples of algorithms' internal quantities, where the scenario asks for them
 //! operations.parquet   operations of a workload with dependencies, where the traffic has them
 //! jobs.parquet         the jobs of these operations
+//! limit_series.parquet  open flows by what keeps them back, where the scenario asks for it
+//! load_series.parquet  offered and acknowledged bytes over time, where the scenario asks for them
 //! limits.parquet       the divided times of the flows
 //! job_limits.parquet   the divided times of the jobs
 //! capture.pcapng       packets of captured ports, where the scenario asks for them

@@ -6,7 +6,7 @@ use incast_sim::describe::flow::Flow;
 use incast_sim::record::{End, FlowRecord, LoadSample, Outcome};
 use incast_units::Time;
 
-use crate::load::{Arrival, Load, Window, measure};
+use crate::load::{Arrival, Load, Progress, Window, measure, series};
 
 /// The records that concern blocks with a load.
 #[derive(Debug)]
@@ -57,10 +57,7 @@ impl<'a> Loads<'a> {
         is_testbed: bool,
     ) -> Vec<Load> {
         let one = |(window, arrivals): (&Window, &Vec<Arrival>)| {
-            let open = outcome.unfinished.iter();
-            let open = open
-                .filter(|record| flows.get(record.flow as usize).is_some_and(|f| f.group == window.group));
-            let at_end: u64 = open.map(|record| record.bytes.get()).sum();
+            let at_end = acked_at_end(window.group, outcome, flows);
             let acked = |at: Time| {
                 if at <= outcome.now {
                     Some(self.acked.get(&(window.group, at)).copied().unwrap_or(0))
@@ -75,4 +72,26 @@ impl<'a> Loads<'a> {
         };
         self.windows.iter().zip(&self.flows).map(one).collect()
     }
+
+    /// Returns the series of the loads that have one, by time.
+    pub(super) fn series(&self, outcome: &Outcome, flows: &[Flow]) -> Vec<Progress> {
+        let one = |(window, arrivals): (&Window, &Vec<Arrival>)| {
+            let (end, group) = (outcome.now, window.group);
+            let at_end = acked_at_end(group, outcome, flows);
+            let times = window.multiples().take_while(|time| *time < end).chain([end]);
+            let open =
+                |at| if at == end { at_end } else { self.acked.get(&(group, at)).copied().unwrap_or(0) };
+            series(group, arrivals, times, open)
+        };
+        let windows = self.windows.iter().zip(&self.flows).filter(|(window, _)| window.every.is_some());
+        let mut all: Vec<Progress> = windows.flat_map(one).collect();
+        all.sort_by_key(|point| (point.time, point.group));
+        all
+    }
+}
+
+/// Returns what is acknowledged at the end of a run of the open flows of a group.
+fn acked_at_end(group: u16, outcome: &Outcome, flows: &[Flow]) -> u64 {
+    let is_in = |record: &&FlowRecord| flows.get(record.flow as usize).is_some_and(|f| f.group == group);
+    outcome.unfinished.iter().filter(is_in).map(|record| record.bytes.get()).sum()
 }

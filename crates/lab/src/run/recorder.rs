@@ -8,18 +8,21 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt32Type};
 use incast_sim::describe::work::What;
 use incast_sim::record::{
-    Division, FlowRecord, Limit, LimitRecord, LoadSample, OperationRecord, PacketRecord, Progress,
+    Division, FlowRecord, Limit, LimitRecord, LimitSample, LoadSample, OperationRecord, PacketRecord,
+    Progress,
 };
 use incast_sim::{Simulation, Sink};
 use incast_units::Time;
 
 use super::RunError;
+use super::counts::Counts;
 use super::loads::Loads;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
 use crate::results::chain::{Chains, JobLimits, Span};
 use crate::results::extract::numbers;
 use crate::results::jobs::{Jobs, Volume};
+use crate::results::tables::limit_series::{Count, LimitSeries};
 use crate::results::tables::packets::Packets;
 use crate::results::tables::{self, Labels, Named, Rows, each_table};
 use crate::results::writer::{Digested, ResultWriter};
@@ -37,6 +40,9 @@ pub(super) struct Recorder<'a> {
     capture: Option<Capture<'a, Digested>>,
     /// Captured packets that are not rows yet.
     captured: Vec<PacketRecord>,
+    /// Numbers of open flows by limit, summed over the hosts, and those that are not rows yet.
+    counts: Counts,
+    counted: Vec<Count>,
     labels: Labels<'a>,
     output: Output,
     flushed: Instant,
@@ -90,6 +96,11 @@ macro_rules! growing {
                 self.notes.loads.samples(records);
             }
 
+            fn limit_samples(&mut self, records: &[LimitSample]) {
+                let sums = self.counts.add(records);
+                add::<LimitSeries>(&mut self.counted, &sums, &self.labels, &mut self.output);
+            }
+
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
                 self.report(progress)
             }
@@ -141,6 +152,8 @@ impl<'a> Recorder<'a> {
             notes,
             capture,
             captured: Vec::new(),
+            counts: Counts::default(),
+            counted: Vec::new(),
             labels,
             output: Output { store, rows: [0; tables::TABLES], error: None },
             flushed: Instant::now(),
@@ -185,6 +198,7 @@ impl<'a> Recorder<'a> {
     fn flush(&mut self) {
         self.flush_rows();
         flush::<Packets>(&mut self.captured, &self.labels, &mut self.output);
+        flush::<LimitSeries>(&mut self.counted, &self.labels, &mut self.output);
         if let Some(capture) = &mut self.capture {
             let flushed = capture.flush();
             self.output.check_capture(flushed);
@@ -220,6 +234,8 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// When something could not be written.
     pub(super) fn finish(mut self, seen: &[Frame]) -> Result<Output, RunError> {
+        let sums = self.counts.take();
+        add::<LimitSeries>(&mut self.counted, &sums, &self.labels, &mut self.output);
         self.flush();
         for name in TableName::ALL {
             if !self.notes.lacks(name)

@@ -425,8 +425,8 @@ fn a_result_of_a_later_format_is_refused() {
     run_here(&incast_sim::run, Some(&scratch.0), false).unwrap();
     let path = scratch.0.join("result.json");
     let mut later: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert_eq!(later["format_version"], 5);
-    later["format_version"] = 6.into();
+    assert_eq!(later["format_version"], 6);
+    later["format_version"] = 7.into();
     later["incast_version"] = "9.1".into();
     fs::write(&path, later.to_string()).unwrap();
     let said = [

@@ -125,7 +125,8 @@ impl Scenario {
             };
             let numbers = [flows.len(), operations.len(), jobs.len()];
             let is_sent = made.sent();
-            windows.extend(made.window.map(|window| Window { group, ..window }));
+            let every = self.root.probe.load_interval;
+            windows.extend(made.window.map(|window| Window { group, every, ..window }));
             let counted = made.counted;
             jobs.extend(made.jobs.iter().map(|job| match job.as_str() {
                 "" => block.name().to_owned(),

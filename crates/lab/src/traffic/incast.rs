@@ -192,6 +192,10 @@ impl Incast {
         self.fan_in.map_or_else(|| reach.senders(), u64::from)
     }
 
+    pub(super) fn has_load(&self) -> bool {
+        self.load.is_some()
+    }
+
     pub(super) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         let plan = self.plan(setting).ok()?;
         let senders = self.fan_in.map_or(plan.from.len() as f64, f64::from);

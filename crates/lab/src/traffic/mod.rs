@@ -220,6 +220,15 @@ impl Pattern {
         )
     }
 
+    /// Whether it is a process with a load, which is measured.
+    pub(crate) fn has_load(&self) -> bool {
+        match self {
+            Self::Poisson(_) => true,
+            Self::Incast(pattern) => pattern.has_load(),
+            _ => false,
+        }
+    }
+
     /// Its offered load, if it is a process with a rate and has no errors.
     pub(crate) fn offered(&self, setting: &Setting<'_>) -> Option<Offered> {
         match self {

@@ -97,8 +97,15 @@ impl Span {
             let message = format!("no flow starts in the measured window, from {from} to {until}");
             return Err(vec![fault(key, message)]);
         }
-        let window =
-            |(load, capacity_bps)| Window { group: 0, from, until, arrivals_end: last, load, capacity_bps };
+        let window = |(load, capacity_bps)| Window {
+            group: 0,
+            from,
+            until,
+            arrivals_end: last,
+            load,
+            capacity_bps,
+            every: None,
+        };
         Ok(Made { flows, counted: Some(counted), window: load.map(window), ..Made::default() })
     }
 }

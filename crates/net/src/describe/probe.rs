@@ -23,6 +23,8 @@ pub struct Probes {
     pub packets: bool,
     /// Whether every pause and resume of a port is recorded.
     pub pauses: bool,
+    /// Time between two counts of the open flows by what keeps their next packets back; `None`: they are not counted.
+    pub limits: Option<Time>,
     /// Traffic whose progress is summed up, whatever `from` and `until` say.
     pub loads: Vec<Load>,
     /// Time of the first sample.
@@ -51,6 +53,7 @@ impl Default for Probes {
             captures: Vec::new(),
             packets: false,
             pauses: false,
+            limits: None,
             loads: Vec::new(),
             from: Time::ZERO,
             until: Time::NEVER,

@@ -4,6 +4,7 @@ pub mod channel;
 mod flow;
 mod flow_sample;
 mod internals;
+mod limit_sample;
 mod limits;
 mod load;
 mod operation;
@@ -28,6 +29,7 @@ use view::View;
 pub use flow::FlowRecord;
 pub use flow_sample::FlowSample;
 pub use internals::InternalSample;
+pub use limit_sample::LimitSample;
 pub use limits::{Division, Limit, LimitRecord};
 pub use load::LoadSample;
 pub use operation::OperationRecord;
@@ -57,4 +59,6 @@ records! {
     loads: LoadSample,
     /// Divided times of flows finished, sorted by (end, flow).
     limits: LimitRecord,
+    /// Numbers of open flows by limit, sorted by (time, node, group, limit).
+    limit_samples: LimitSample,
 }

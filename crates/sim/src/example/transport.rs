@@ -174,8 +174,8 @@ impl Transport for Credits {
                     let (finish, delivered) = (Time::from_ps(now), Time::from_ps(ack.received));
                     let size = cx.facts.flows[flow.step.flow as usize].size.get();
                     let view = View { flow: &flow, source: ack.slot, nics: cx.nics, facts: cx.facts };
-                    let (record, division) = (view.record_of(size), view.division(now));
-                    cx.finished(now, FlowRecord { finish, delivered, ..record }, division);
+                    let (record, division) = (view.record_of(finish, size), view.division(now));
+                    cx.finished(now, FlowRecord { delivered, ..record }, division);
                 }
             }
             // Such packets need a loss, a congestion control or a pause; the network card reads pauses.
@@ -264,10 +264,10 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns the record of the flow with this much acknowledged.
-    fn record_of(&self, acknowledged: u64) -> FlowRecord {
+    /// Returns the record of the flow that is done at `finish`, with this much acknowledged.
+    fn record_of(&self, finish: Time, acknowledged: u64) -> FlowRecord {
         let Outgoing { step, start, sent, .. } = self.flow;
-        let record = self.facts.record(step.flow, Time::from_ps(*start), acknowledged);
+        let record = self.facts.record(step.flow, Time::from_ps(*start), finish, acknowledged);
         FlowRecord { packets: *sent, ..record }
     }
 }
@@ -278,7 +278,7 @@ impl FlowView for View<'_> {
     }
 
     fn record(&self) -> FlowRecord {
-        self.record_of(0)
+        self.record_of(Time::NEVER, 0)
     }
 
     fn division(&self, now: u64) -> Division {

@@ -309,18 +309,23 @@ impl<'a> FlowFacts<'a> {
         FlowRecord { flow, start, base_rtt: self.path(flow, start).base_rtt, ..FlowRecord::BLANK }
     }
 
-    /// Returns the record of a flow of which these payload bytes are acknowledged.
-    pub(crate) fn record(&self, flow: u32, start: Time, bytes: u64) -> FlowRecord {
+    /// Returns the record of a flow of which these payload bytes are acknowledged; `finish` is [`Time::NEVER`] while it
+    /// is not done.
+    pub(crate) fn record(&self, flow: u32, start: Time, finish: Time, bytes: u64) -> FlowRecord {
         let alone = self.alone(flow, start);
         let wrong = Time::from_ps(u64::from(canary::strikes(Canary::Ideal)));
-        let ideal = alone.arrival(bytes) + alone.acknowledgement() + wrong;
+        let size = self.flows[flow as usize].size;
+        let is_open = finish == Time::NEVER && size != Bytes::UNLIMITED;
+        let whole = if is_open { size.get() } else { bytes };
+        let ideal = alone.arrival(whole) + alone.acknowledgement() + wrong;
         let cards = self.cards_taken(flow, start, &alone);
         let plain = Alone { sizes: self.plain, ..alone };
         FlowRecord {
             cards,
+            finish,
             bytes: Bytes::new(bytes),
             ideal,
-            ideal_plain: plain.arrival(bytes) + plain.acknowledgement(),
+            ideal_plain: plain.arrival(whole) + plain.acknowledgement(),
             ..self.open_record(flow, start)
         }
     }

@@ -77,8 +77,7 @@ pub fn network_round_trip(network: &Network, transport: &Transport) -> Result<Ti
     Ok(routes.largest_round_trip(sizes.data(sizes.payload), sizes.ack))
 }
 
-/// Gives records of flows that were not simulated the base RTT of their paths and, for the payload in them, the
-/// completion times on idle paths.
+/// Gives records of flows that were not simulated the base RTT of their paths and the completion times on idle paths.
 ///
 /// # Errors
 /// When the description contradicts itself.
@@ -89,7 +88,7 @@ pub fn add_idle_times(simulation: &Simulation, records: &mut [FlowRecord]) -> Re
             return Err(Invalid(format!("there is no flow {}", record.flow)));
         };
         let FlowRecord { cards, base_rtt, ideal, ideal_plain, .. } =
-            facts.flows().record(record.flow, start, record.bytes.get());
+            facts.flows().record(record.flow, start, record.finish, record.bytes.get());
         *record = FlowRecord { cards, base_rtt, ideal, ideal_plain, ..*record };
     }
     Ok(())

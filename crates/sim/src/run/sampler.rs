@@ -12,7 +12,7 @@ use incast_net::describe::network::{NodeId, PortId};
 use incast_net::describe::probe::Probes;
 use incast_net::record::sample::Sample;
 use incast_net::record::tally::Tally;
-use incast_net::record::{FlowSample, InternalSample, LoadSample, PortSample, Records};
+use incast_net::record::{FlowSample, InternalSample, Limit, LimitSample, LoadSample, PortSample, Records};
 use incast_units::{Bytes, Time};
 
 use crate::facts::Facts;
@@ -132,6 +132,8 @@ pub(super) struct Sampler {
     flow_series: AllSeries<FlowSample>,
     /// Of internal quantities of congestion controls, taken with the samples of flows.
     internals: AllSeries<InternalSample>,
+    /// Counts of open flows by limit.
+    limit_clock: Clock,
     /// Instants at which loads are summed up, each with its groups.
     loads: VecDeque<(u64, Vec<u16>)>,
 }
@@ -146,6 +148,7 @@ impl Sampler {
             flow_clock: Clock::NEVER,
             flow_series: AllSeries::new(),
             internals: AllSeries::new(),
+            limit_clock: Clock::NEVER,
             loads: VecDeque::new(),
         }
     }
@@ -155,11 +158,14 @@ impl Sampler {
             probes.ports.iter().filter(|(at, _)| *at == id).map(|(_, port)| *port).collect();
         ports.sort_unstable();
         ports.dedup();
-        let clock = |any, interval| if any { Clock::new(probes, interval) } else { Clock::NEVER };
+        let clock = |any, interval: Option<Time>| {
+            interval.filter(|_| any).map_or(Clock::NEVER, |interval| Clock::new(probes, interval))
+        };
         let mut sampler = Self {
-            port_clock: clock(!ports.is_empty(), probes.port_interval),
+            port_clock: clock(!ports.is_empty(), Some(probes.port_interval)),
             ports,
-            flow_clock: clock(node.has_samples(), probes.flow_interval),
+            flow_clock: clock(node.has_samples(), Some(probes.flow_interval)),
+            limit_clock: clock(node.has_flows(), probes.limits),
             loads: loads(probes, node),
             ..Self::none()
         };
@@ -174,7 +180,7 @@ impl Sampler {
     }
 
     fn set_next(&mut self) {
-        let clocks = [self.port_clock, self.flow_clock].into_iter();
+        let clocks = [self.port_clock, self.flow_clock, self.limit_clock].into_iter();
         let clocks = clocks.filter(|c| !c.is_over()).map(|c| c.next);
         self.next = clocks.chain(self.loads.front().map(|(time, _)| *time)).min().unwrap_or(u64::MAX);
     }
@@ -223,6 +229,15 @@ impl Sampler {
             }
             if self.flow_clock.is_over() {
                 self.end_flows(records);
+            }
+        }
+        if let Some([first, last]) = self.limit_clock.take(before) {
+            let interval = self.limit_clock.interval;
+            for count in 0..=(last - first) / interval {
+                // Flows start and end only at events.
+                if !count_limits(id, node, first + count * interval, facts, &mut records.limit_samples) {
+                    break;
+                }
             }
         }
         while let Some((time, groups)) = self.loads.front().filter(|(time, _)| *time < before) {
@@ -278,6 +293,27 @@ fn sum_up(
     });
     let sums = groups.iter().zip(sums).filter(|(_, acked)| *acked > Bytes::ZERO);
     records.extend(sums.map(|(&group, acked)| LoadSample { time, node, group, acked }));
+}
+
+/// Counts the open flows of a host by group and limit. Returns whether there are any.
+fn count_limits(
+    node: NodeId,
+    host: &dyn Inspect,
+    now: u64,
+    facts: &Facts,
+    records: &mut Vec<LimitSample>,
+) -> bool {
+    let mut counts: BTreeMap<(u16, u8), u32> = BTreeMap::new();
+    host.each_flow(facts.flows(), &mut |view| {
+        let group = facts.flows().flows[view.flow() as usize].group;
+        *counts.entry((group, view.limit(now) as u8)).or_default() += 1;
+    });
+    let time = Time::from_ps(now);
+    records.extend(counts.iter().map(|(&(group, limit), &flows)| {
+        let limit = Limit::ALL[usize::from(limit)];
+        LimitSample { time, node, group, limit, flows }
+    }));
+    !counts.is_empty()
 }
 
 #[cfg(test)]

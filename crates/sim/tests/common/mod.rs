@@ -13,8 +13,8 @@ use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Pfc, Switch};
 use incast_sim::describe::transport::Transport;
 use incast_sim::random::mix;
 use incast_sim::record::{
-    End, FlowRecord, FlowSample, InternalSample, LimitRecord, LoadSample, OperationRecord, Outcome,
-    PacketRecord, PauseRecord, PortSample, Progress,
+    End, FlowRecord, FlowSample, InternalSample, LimitRecord, LimitSample, LoadSample, OperationRecord,
+    Outcome, PacketRecord, PauseRecord, PortSample, Progress,
 };
 use incast_sim::{Network, Simulation, Sink};
 use incast_units::{Bytes, Rate, Time};
@@ -49,6 +49,7 @@ kept! {
     operations: operations of OperationRecord,
     loads: loads of LoadSample,
     limits: limits of LimitRecord,
+    limit_samples: counts of LimitSample,
 }
 
 /// A record of samples.

@@ -41,11 +41,12 @@ table! {
         finish_ps: Option<Time> = Some(record.finish),
         /// flow completion time: finish minus start
         fct_ps: Option<Time> = fct(record),
-        /// flow completion time alone on the idle path, without header bytes that the algorithm adds
+        /// completion time of its whole size alone on the idle path, without header bytes that the algorithm adds; of a flow
+        /// that was stopped or has no size, of what is acknowledged
         ideal_fct_ps: Option<Time> = Some(record.ideal_plain),
         /// flow completion time divided by the ideal one; null unless the whole size was transferred
         slowdown: Option<f64> = slowdown(record, labels.flow(record).size, record.ideal_plain),
-        /// flow completion time alone on the idle path, with the header bytes that its algorithm adds
+        /// the same with the header bytes that its algorithm adds
         own_ideal_fct_ps: Option<Time> = Some(record.ideal),
         /// flow completion time divided by its own ideal one; null unless the whole size was transferred
         own_slowdown: Option<f64> = slowdown(record, labels.flow(record).size, record.ideal),
@@ -61,7 +62,7 @@ table! {
         timeouts: u32 = record.timeouts,
         /// whether it finished
         finished: bool = record.finish != Time::NEVER,
-        // A flow that has started has an ideal time, be it for no byte.
+        // A flow that has started has an ideal time.
         /// whether it started before the run ended
         started: bool = record.ideal != Time::NEVER,
         /// whether it counts; others started before or after the measured window of their traffic block

@@ -55,7 +55,12 @@ impl<'a> Labels<'a> {
 
     /// Returns the name of a flow's traffic block.
     pub(super) fn group(&self, flow: &Flow) -> &str {
-        name(self.groups, flow.group)
+        self.block(flow.group)
+    }
+
+    /// Returns the name of a traffic block.
+    pub(super) fn block(&self, group: u16) -> &str {
+        name(self.groups, group)
     }
 
     /// Returns the name of a flow's algorithm, with its preset.

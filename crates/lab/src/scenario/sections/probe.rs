@@ -6,6 +6,7 @@ use incast_sim::Simulation;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{NodeId, PortId};
 use incast_sim::describe::probe::{Load, Probes};
+use incast_sim::record::Limit;
 use incast_units::{Bytes, Rate, Time};
 
 use super::scope::{Effect, Idle, Scope, Sections};
@@ -36,6 +37,12 @@ section! {
         packets: bool = false,
         /// Whether every pause and resume of a port is recorded.
         pauses: bool = false,
+        /// Time between two counts of the open flows of each block by what keeps their next packets back, for
+        /// `limit_series`; by default they are not counted.
+        limits: Option<Time> = None; Bound::Positive,
+        /// Time between two rows of `load_series`: bytes of each block with a load that have started, and that are
+        /// acknowledged; by default there are none.
+        load_interval: Option<Time> = None; Bound::Positive,
         /// Time of the first sample.
         from: Time = Time::ZERO,
         /// No sample after this.
@@ -48,7 +55,7 @@ impl Effect for Probe {
         if self.ports.is_empty() && self.flows.is_empty() {
             let reason = "has no effect: neither probe.ports nor probe.flows names anything to sample";
             idle.add("probe.interval", reason);
-            if self.captures.is_empty() {
+            if self.captures.is_empty() && self.limits.is_none() {
                 idle.add("probe.from", reason);
                 idle.add("probe.until", reason);
             }
@@ -66,6 +73,9 @@ impl Effect for Probe {
                 "probe.internals",
                 "has no effect: the transport has no congestion control at the sender",
             );
+        }
+        if self.load_interval.is_some() && !sections.traffic.iter().any(|block| block.pattern.has_load()) {
+            idle.add("probe.load_interval", "has no effect: no traffic block has a load");
         }
         if sections.switch.pfc.is_none() && sections.switch.bfc.is_none() && self.pauses {
             let reason = "has no effect: without [switch.pfc] or [switch.bfc] no port is ever paused";
@@ -107,8 +117,22 @@ pub(crate) fn probes(
     (all, windows): (&[Flow], &[Window]),
     reading: &mut Reading,
 ) -> Probes {
-    let Probe { ports, flows, interval, flow_interval, internals, captures, packets, pauses, from, until } =
-        section;
+    let Probe {
+        ports,
+        flows,
+        interval,
+        flow_interval,
+        internals,
+        captures,
+        packets,
+        pauses,
+        limits,
+        // It is part of the windows.
+        load_interval: _,
+        from,
+        until,
+    } = section;
+    check_instants(windows, sections, reading);
     Probes {
         ports: named("ports", ports, fabric, reading),
         port_interval: *interval,
@@ -118,9 +142,39 @@ pub(crate) fn probes(
         captures: named("captures", captures, fabric, reading),
         packets: *packets,
         pauses: *pauses,
-        loads: windows.iter().map(|window| Load { group: window.group, times: window.instants() }).collect(),
+        limits: *limits,
+        loads: windows.iter().map(load).collect(),
         from: *from,
         until: until.unwrap_or(Time::NEVER),
+    }
+}
+
+/// Returns the instants at which the progress of a block is summed up.
+fn load(window: &Window) -> Load {
+    let mut times: Vec<Time> = window.multiples().chain(window.instants()).collect();
+    times.sort_unstable();
+    times.dedup();
+    Load { group: window.group, times }
+}
+
+/// Most instants of a series of loads; every host keeps them.
+const MAX_INSTANTS: u64 = 1_000;
+
+/// Refuses series of loads with too many instants.
+fn check_instants(windows: &[Window], sections: &Sections<'_>, reading: &mut Reading) {
+    for window in windows {
+        let (Some(every), end) = (window.every, window.arrivals_end) else { continue };
+        let instants = end.ps() / every.ps();
+        if instants > MAX_INSTANTS {
+            let name = sections.groups()[usize::from(window.group)];
+            let wanted = Time::from_ps(end.ps().div_ceil(MAX_INSTANTS));
+            let message = format!(
+                "{every} to the end of the arrivals of {name} ({end}) are {instants} instants; at most \
+                 {MAX_INSTANTS}: write {wanted} or more"
+            );
+            reading.wrong_key("probe.load_interval", message);
+            return;
+        }
     }
 }
 
@@ -163,7 +217,7 @@ const PORT_ROWS: u128 = 8;
 const FLOW_ROWS: u128 = 4;
 
 /// Refuses samples without measure. Counted are all samples until the time limit, or until the last flow can
-/// have finished at the earliest (of flows: as long as they take at the rate of their link), but no more than
+/// have finished at the earliest (of flows and limits: as long as these take at the rate of their link), but no more than
 /// the packets can make different from each other: equal samples have no rows. What is sent again, or changed
 /// by timers, is not counted.
 pub(crate) fn check_rows(simulation: &Simulation, until: Option<Time>, reading: &mut Reading) {
@@ -201,12 +255,19 @@ pub(crate) fn check_rows(simulation: &Simulation, until: Option<Time>, reading: 
             *sum = [sum[0] + series * rows[0], sum[1] + series * rows[0].min(rows[1])];
         }
     }
+    let limits = probes.limits.map(|interval| {
+        let step = u128::from(interval.ps());
+        let groups: BTreeSet<u16> = simulation.flows.iter().map(|flow| flow.group).collect();
+        let instants = span(Time::ZERO, end) / step;
+        let open: u128 = simulation.flows.iter().map(|flow| span(flow.start, end_of(flow)) / step).sum();
+        ("probe.limits", "limits", [instants * (groups.len() * Limit::ALL.len()) as u128, open], interval)
+    });
     let sums = [
         ("probe.interval", "ports", of_ports.map(|rows| ports * rows), probes.port_interval),
         ("probe.flow_interval", "flows", of_flows[0], probes.flow_interval),
         ("probe.flow_interval", "internal quantities", of_flows[1], probes.flow_interval),
     ];
-    for (key, what, [samples, at_most], interval) in sums {
+    for (key, what, [samples, at_most], interval) in sums.into_iter().chain(limits) {
         let rows = samples.min(at_most);
         if rows > MAX_ROWS {
             // So that there are no more samples than that, whatever they are.

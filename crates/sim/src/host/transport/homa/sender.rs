@@ -292,12 +292,11 @@ impl Message {
     fn record(&self, finish: Time, delivered: Time, bytes: u64, facts: &FlowFacts) -> FlowRecord {
         let start = Time::from_ps(self.start);
         FlowRecord {
-            finish,
             delivered,
             packets: self.sent,
             resent: self.resent,
             timeouts: self.timeouts,
-            ..facts.record(self.flow, start, bytes)
+            ..facts.record(self.flow, start, finish, bytes)
         }
     }
 
@@ -467,6 +466,8 @@ impl Senders {
         let ack = packet.ack(now);
         let Some(place) = self.place(ack.slot) else { return };
         let message = &mut self.messages[place as usize];
+        let base_rtt = cx.facts.path(message.flow, Time::from_ps(message.start)).base_rtt;
+        message.account.heard((now - ack.sent).saturating_sub(base_rtt.ps()));
         let division = message.division(now, cx.nics);
         message.active = false;
         let delivered = Time::from_ps(ack.received);

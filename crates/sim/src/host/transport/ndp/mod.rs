@@ -217,7 +217,11 @@ impl Transport for Ndp {
         if packet.kind == Kind::Returned {
             sender.returned(now, place, packet, cx.facts, cx.effects);
         } else if sender.answered(now, place, packet, cx.facts, cx.effects) {
-            return self.finish(now, place, packet.ack(now).received, cx);
+            let ack = packet.ack(now);
+            if packet.kind == Kind::Ack {
+                sender.account.heard(sender.late(now, ack.sent, cx.facts));
+            }
+            return self.finish(now, place, ack.received, cx);
         }
         self.wake(now, place, cx);
     }

@@ -374,14 +374,19 @@ impl Sender {
     pub(super) fn record(&self, finish: Time, delivered: Time, facts: &FlowFacts) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(self.start), self.acknowledged(facts));
         FlowRecord {
-            finish,
             delivered,
             packets: self.packets,
             resent: self.resent,
             marked: self.marked,
             timeouts: self.timeouts,
-            ..facts.record(self.flow, start, bytes)
+            ..facts.record(self.flow, start, finish, bytes)
         }
+    }
+
+    /// Returns by how much queues delayed the answer to a packet that left at `sent`. (ps)
+    pub(super) fn late(&self, now: u64, sent: u64, facts: &FlowFacts) -> u64 {
+        let base_rtt = facts.path(self.flow, Time::from_ps(self.start)).base_rtt;
+        (now - sent).saturating_sub(base_rtt.ps())
     }
 
     /// Its window is what it has in flight and what it may send.

@@ -211,6 +211,7 @@ impl Window {
         } else {
             self.wake(now, place, cx);
         }
+        self.senders[place as usize].account.heard(0);
     }
 
     /// A packet of the flow with this index has lost its payload: its receiver, or the header itself, says so.

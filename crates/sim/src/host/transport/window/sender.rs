@@ -93,6 +93,8 @@ pub(super) struct Sender {
     deadline: u64,
     control_event: u64,
     last_rtt: u64,
+    /// Round-trip time of its path at its start, without queues. (ps)
+    base_rtt: u64,
 }
 
 impl Sender {
@@ -106,9 +108,10 @@ impl Sender {
             facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, &message));
         let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
+        let base_rtt = facts.path(step.flow, Time::from_ps(now)).base_rtt;
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
-            ..recovery::settings(transport, || facts.path(step.flow, Time::from_ps(now)).base_rtt)
+            ..recovery::settings(transport, || base_rtt)
         };
         Self {
             state: State::Blocked,
@@ -141,6 +144,7 @@ impl Sender {
             deadline: NEVER,
             control_event: NEVER,
             last_rtt: 0,
+            base_rtt: base_rtt.ps(),
         }
     }
 
@@ -249,7 +253,7 @@ impl Sender {
     pub(super) fn division_of(&self, message: &Message, now: u64, place: u32, nic: &Nic) -> Division {
         let paused = || nic.paused_for(self.queue, place, now);
         let Some(connection) = &self.connection else { return self.account.division(now, paused) };
-        connection.division(message, now, || self.account.until(now, paused))
+        connection.division(message, now, self.account.late(), || self.account.until(now, paused))
     }
 
     /// Its packets leave by another card from now on; the one that is leaving does not count to its end.
@@ -355,6 +359,7 @@ impl Sender {
     ) -> bool {
         let facts = cx.facts;
         let mut body = packet.ack(now);
+        self.account.heard(now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt));
         if body.held > 0 {
             self.note_held(now, &body, &mut cx.effects.tally().counts);
         }
@@ -608,13 +613,12 @@ impl Sender {
     ) -> FlowRecord {
         let (start, bytes) = (Time::from_ps(message.start), self.acknowledged_of(message, facts));
         FlowRecord {
-            finish,
             delivered,
             packets: message.packets,
             resent: message.resent,
             marked: message.marked,
             timeouts: message.timeouts,
-            ..facts.record(message.flow, start, bytes)
+            ..facts.record(message.flow, start, finish, bytes)
         }
     }
 
