@@ -59,7 +59,8 @@ def test_a_window_of_two_packets_is_explained(incast: Incast) -> None:
     result = Result.open(folder)
     of = result.limits_of("f0.0")
     assert {name: time for name, time in of.items() if time} == PARTS
-    assert set(of) == {name.removesuffix("_ps") for name in result.limits.columns[2:]}
+    parts = [name.removesuffix("_ps") for name in result.limits.columns[2:]]
+    assert [*of, "window_queued", "answer_queued"] == parts
     shares = result.limit_shares()
     assert shares["window"] == pytest.approx(4_010_240 / 8_442_080)
     assert sum(shares.values()) == pytest.approx(1)
@@ -87,6 +88,23 @@ def test_a_window_of_two_packets_is_explained(incast: Incast) -> None:
     assert {name: time for name, time in summary[2]["limits_ps"].items() if time} == PARTS
 
 
+def test_what_queues_add_is_told(incast: Incast) -> None:
+    # Two packets meet at the switch, and the second one waits for the first: 84,320 ps.
+    text = joined(
+        block("[topology]", kind="star", hosts=3, rate="100Gbps", delay="1us"),
+        block("[cc]", algorithm="constant"),
+        traffic("f", ["h1", "h2"], "h0", size="1KB"),
+    )
+    result = Result.open(run(incast, text, "two"))
+    assert result.limits.column("answer_queued_ps").tolist() == [0, 84_320]
+    assert result.limits.column("window_queued_ps").tolist() == [0, 0]
+    answers = [result.limits_of(flow)["answer"] for flow in (0, 1)]
+    assert answers == [4_094_560, 4_178_880]
+    first, second = (" ".join(incast.here("explain", "two", "--flow", flow).stdout.split()) for flow in "01")
+    assert "waits for acknowledgements; queues added 0.0843 us of it" in second
+    assert "queues added" not in first
+
+
 def test_rows_are_those_of_flows(incast: Incast) -> None:
     # One flow does not start before the end, another one is open then.
     late = traffic("late", "h1", "h3", size="200KB", start="250us")
@@ -94,7 +112,8 @@ def test_rows_are_those_of_flows(incast: Incast) -> None:
     result = Result.open(run(incast, joined(text, late), "small"))
     flows, divided = result.flows, result.limits
     assert divided.column("flow").tolist() == flows.column("flow").tolist()
-    total = np.asarray(np.sum([divided.column(name) for name in divided.columns[2:]], axis=0))
+    parts = [divided.column(f"{name}_ps") for name in limits.names(result)]
+    total = np.asarray(np.sum(parts, axis=0))
     assert total.tolist() == divided.column("time_ps").tolist()
     # The long flow, the two of the burst from 50 us on, the late one.
     assert divided.column("time_ps").tolist() == [60_000_000, 10_000_000, 10_000_000, 0]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from incast import Result
 from models import cases, plain
 from models.cases import Case
+from models.links import Packet
 from models.plain import Outcome
 
 RELABELLED = ("window", "answer")
-"""Waits that are repairs if a timer ends them."""
+"""Waits that are repairs if a timer ends them, and earlier over without queues if an acknowledgement does."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,6 @@ class LimitedCase(Case):
     def observed(self, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
         table = result.limits
         names = [name for name in table.columns if name.endswith("_ps") and name != "time_ps"]
-        names = [name for name in names if "_queued_" not in name]
         columns = [table.column(name).tolist() for name in names]
         limits = [name.removesuffix("_ps") for name in names]
         divided = list(outcomes)
@@ -37,7 +37,7 @@ class LimitedCase(Case):
 
 @dataclass(frozen=True)
 class Divided(Outcome):
-    """An outcome with the time of each limit that has any, by name."""
+    """An outcome with the time of each limit that has any, by name, and the parts that queues added."""
 
     times: tuple[tuple[str, int], ...]
 
@@ -54,11 +54,12 @@ class Division:
         times: Time by limit, in waits that are over.
         limit: The present one.
         since: When it began.
+        late: By how much queues delayed the acknowledgement that has just arrived.
     """
 
     def __init__(self, now: int) -> None:
         self.times: dict[str, int] = {}
-        self.limit, self.since = "", now
+        self.limit, self.since, self.late = "", now, 0
 
     def observe(self, now: int, limit: str) -> None:
         """This limit holds now."""
@@ -70,6 +71,9 @@ class Division:
         """Counts the time since the begin of the present wait for this limit."""
         if now > self.since:
             self.times[limit] = self.times.get(limit, 0) + now - self.since
+            if limit in RELABELLED:
+                queued = f"{limit}_queued"
+                self.times[queued] = self.times.get(queued, 0) + min(now - self.since, self.late)
         self.since = now
 
     def expired(self, now: int, set_at: int) -> None:
@@ -104,6 +108,16 @@ class Host(plain.Host):
         if sender.next_at > self.clock.now:
             return "pacing"
         return "paused" if self.wire.paused else "card"
+
+    def arrived(self, port: int, packet: Packet) -> None:
+        super().arrived(port, packet)
+        for division in self.divisions.values():
+            division.late = 0
+
+    def answered(self, sender: plain.Sender, packet: Packet) -> None:
+        trip = self.clock.now - packet.sent - packet.held
+        self.divisions[sender.number].late = max(0, trip - plain.base_rtt(sender))
+        super().answered(sender, packet)
 
     def expired(self, sender: plain.Sender) -> None:
         now = self.clock.now

@@ -16,7 +16,7 @@ use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
 use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
-use incast_sim::describe::transport::{FirstWindow, Kind, RttBytes};
+use incast_sim::describe::transport::{AckEvery, FirstWindow, Kind, RttBytes};
 use incast_sim::random::draw;
 use incast_sim::record::{Division, End, FlowRecord, Limit, LimitRecord, PacketKind};
 use incast_units::{Bytes, Time};
@@ -32,10 +32,17 @@ fn limits(sim: &Simulation) -> Vec<LimitRecord> {
     kept.limits
 }
 
-/// Asserts that a flow was divided into these parts (ps) and nothing else.
+/// Asserts that a flow was divided into these parts (ps) and nothing else, and that no queue added to them.
 fn assert_parts(record: &LimitRecord, parts: &[(Limit, u64)]) {
+    assert_queued(record, parts, [0, 0]);
+}
+
+/// Asserts that a flow was divided into these parts (ps) and nothing else, and that queues added so much to its windows
+/// and answers.
+fn assert_queued(record: &LimitRecord, parts: &[(Limit, u64)], [window, answer]: [u64; 2]) {
     let mut expected = Division::ZERO;
     parts.iter().for_each(|(limit, time)| expected.add(*limit, Time::from_ps(*time)));
+    expected.add_queued(Time::from_ps(window), Time::from_ps(answer));
     assert_eq!(record.division, expected, "flow {}", record.flow);
     assert_eq!(record.division.total(), record.end - record.start);
 }
@@ -70,6 +77,52 @@ fn a_window_of_two_packets() {
     let window = P + A - 2 * P;
     assert_eq!(window, 4_010_240);
     assert_parts(&limits(&sim)[0], &[(Limit::Sending, 4 * P), (Limit::Answer, A), (Limit::Window, window)]);
+}
+
+/// Flows of the first two hosts to the last one, all at once: for each its number of full packets.
+fn two_to_one(packets: [u64; 2], algorithm: AnyParams) -> Simulation {
+    let of = |(host, packets)| flow(host, 2, packets * 1000, Time::ZERO);
+    simulation(star(3, gbps(100), us(1)), vec![algorithm], (0..).zip(packets).map(of).collect())
+}
+
+#[test]
+fn what_queues_add() {
+    // Two packets meet at the switch, and the second one waits P: its answer takes that longer.
+    for kind in [Kind::Window, Kind::Ndp, Kind::Homa] {
+        let mut sim = two_to_one([1, 1], window(u64::MAX));
+        sim.transport.kind = kind;
+        sim.switch.trimming = (kind == Kind::Ndp).then(Default::default);
+        sim.switch.queues = if kind == Kind::Homa { 8 } else { 1 };
+        let records = limits(&sim);
+        assert_queued(&records[0], &[(Limit::Sending, P), (Limit::Answer, A)], [0, 0]);
+        assert_queued(&records[1], &[(Limit::Sending, P), (Limit::Answer, A + P)], [0, P]);
+    }
+    // At the switch packets of both take turns as long as there are two: of the second flow, with a window of two, the
+    // first packet waits P and the second one 2 P. The answers come after 2 P + A and 4 P + A. The third packet leaves
+    // from 2 P + A to 3 P + A; the fourth waits for the second answer, P, which is less than the 2 P by which that
+    // is late. Until the third packet gets there all others have left.
+    let mut sim = two_to_one([10, 4], window(2108));
+    let long = sim.flows[0];
+    sim.algorithms.push(window(u64::MAX).into());
+    sim.flows[0] = Flow { algorithm: 1, ..long };
+    let records = limits(&sim);
+    let parts = [(Limit::Sending, 4 * P), (Limit::Window, A + P), (Limit::Answer, A)];
+    assert_queued(&records[1], &parts, [2 * P, 0]);
+    // The same packets as messages of a connection: the first one has been sent when its answer is waited for.
+    let mut sim = two_to_one([10, 1], window(u64::MAX));
+    let second = Flow { key: 7, connection: Some(0), ..sim.flows[1] };
+    sim.flows.truncate(1);
+    sim.flows.extend([second, second]);
+    let records = limits(&sim);
+    assert_queued(&records[1], &[(Limit::Sending, P), (Limit::Answer, A + P)], [0, P]);
+    let parts = [(Limit::Connection, P), (Limit::Sending, P), (Limit::Answer, A + 2 * P)];
+    assert_queued(&records[2], &parts, [0, 2 * P]);
+    // An acknowledgement that the receiver holds is no queue.
+    let mut sim = flows(&[(1, 2, 0)], window(1054));
+    sim.transport.ack_every = AckEvery::Packets(2);
+    sim.transport.ack_delay = Some(us(3));
+    let parts = [(Limit::Sending, 2 * P), (Limit::Window, A + 3_000_000), (Limit::Answer, A)];
+    assert_parts(&limits(&sim)[0], &parts);
 }
 
 /// Returns the counts of a run by their time (ps) and limit.
@@ -346,6 +399,9 @@ fn sending_is_the_serialisation_of_every_packet_once() {
                 assert_eq!((record.flow, record.start, record.end), (flow.flow, flow.start, flow.finish));
                 let bytes: u64 = sizes.range((flow.flow, 0)..(flow.flow + 1, 0)).map(|(_, size)| size).sum();
                 let of = |limit| record.division.of(limit);
+                for limit in [Limit::Window, Limit::Answer] {
+                    assert!(record.division.queued(limit) <= of(limit), "{name} {seed}: {flow:?}");
+                }
                 assert_eq!(
                     of(Limit::Sending),
                     gbps(100).time_for(Bytes::new(bytes)),

@@ -231,8 +231,14 @@ def one_flow(result: Result, flow: str) -> str:
     lines = [paragraph(f"{name}, {ends}, {bytes_}: {number(time / 1e6)} us{end}")]
     meanings = catalogue.columns("limits")
     shown = sorted((name for name in of if of[name]), key=lambda name: -of[name])
-    parts = [
-        [name, f"{number(of[name] / 1e6)}", f"{100 * of[name] / time:.1f}", meanings[f"{name}_ps"]]
+    queued = limits.queued(result, found[0])
+    meaning = {name: meanings[f"{name}_ps"] for name in shown}
+    meaning |= {
+        name: f"{meaning[name]}; queues added {number(queued[name] / 1e6)} us of it"
         for name in shown
+        if queued.get(name)
+    }
+    parts = [
+        [name, f"{number(of[name] / 1e6)}", f"{100 * of[name] / time:.1f}", meaning[name]] for name in shown
     ]
     return "\n".join([*lines, table(columns("", ("", "us"), ("", "%"), ""), parts)]) if parts else lines[0]

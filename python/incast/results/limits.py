@@ -14,6 +14,9 @@ from incast.results.tables import Tables
 CONTROL = ("window", "pacing")
 """The limits that an algorithm sets."""
 
+QUEUED = ("window", "answer")
+"""The limits of which a part is due to queues."""
+
 LEAST_SHARE = 0.01
 """Share of a flow's time up to which its algorithm has not held it back: a rate that rounds to just below the
 line's paces by a picosecond."""
@@ -29,6 +32,21 @@ def names(result: Tables) -> list[str]:
     """
     columns = (name for name in result.limits.columns if name.endswith("_ps"))
     return [name.removesuffix("_ps") for name in columns if name not in _OTHERS and "_queued_" not in name]
+
+
+def queued(result: Tables, flow: int) -> dict[str, int]:
+    """Returns the parts of a flow's limits that queues added, in picoseconds, by the limit.
+
+    Args:
+        result: The result.
+        flow: The number of the flow.
+
+    Returns:
+        The times of ``window`` and ``answer``; empty in results of earlier versions.
+    """
+    mine = result.limits.column("flow") == flow
+    columns = ((name, result.limits.column(f"{name}_queued_ps")[mine]) for name in QUEUED)
+    return {name: int(times[0]) for name, times in columns if len(times) and not np.isnan(times[0])}
 
 
 def has_limits(result: Tables) -> bool:

@@ -61,27 +61,48 @@ impl Limit {
 
 /// Time by limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Division([Time; 9]);
+pub struct Division {
+    times: [Time; 9],
+    /// The queued parts of windows and answers.
+    queued: [Time; 2],
+}
 
 impl Division {
     /// No time.
-    pub const ZERO: Self = Self([Time::ZERO; 9]);
+    pub const ZERO: Self = Self { times: [Time::ZERO; 9], queued: [Time::ZERO; 2] };
 
     /// Returns the time of a limit.
     #[must_use]
     pub const fn of(&self, limit: Limit) -> Time {
-        self.0[limit as usize]
+        self.times[limit as usize]
+    }
+
+    /// Returns the part of a limit's time by which queues delayed the acknowledgements that ended its waits. Only
+    /// [`Limit::Window`] and [`Limit::Answer`] have one.
+    #[must_use]
+    pub const fn queued(&self, limit: Limit) -> Time {
+        match limit {
+            Limit::Window => self.queued[0],
+            Limit::Answer => self.queued[1],
+            _ => Time::ZERO,
+        }
+    }
+
+    /// Adds to the queued parts of [`Limit::Window`] and [`Limit::Answer`].
+    pub fn add_queued(&mut self, window: Time, answer: Time) {
+        self.queued[0] += window;
+        self.queued[1] += answer;
     }
 
     /// Adds time to a limit.
     pub fn add(&mut self, limit: Limit, time: Time) {
-        self.0[limit as usize] += time;
+        self.times[limit as usize] += time;
     }
 
-    /// Returns the sum over all limits.
+    /// Returns the sum over all limits; queued parts are in it already.
     #[must_use]
     pub fn total(&self) -> Time {
-        self.0.iter().fold(Time::ZERO, |sum, time| sum + *time)
+        self.times.iter().fold(Time::ZERO, |sum, time| sum + *time)
     }
 }
 

@@ -33,5 +33,9 @@ table! {
         repair_ps: Time = record.division.of(Limit::Repair),
         /// messages before it on its connection have yet to be sent
         connection_ps: Time = record.division.of(Limit::Connection),
+        /// part of `window_ps` that queues added: by which they delayed the acknowledgements that ended its waits
+        window_queued_ps: Option<Time> = Some(record.division.queued(Limit::Window)); earlier null,
+        /// part of `answer_ps` that queues added, in the same way
+        answer_queued_ps: Option<Time> = Some(record.division.queued(Limit::Answer)); earlier null,
     }
 }

@@ -287,7 +287,9 @@ mod tests {
                 }
             }
         }
-        let wanted = ["source_card", "destination_card", "peer_port", "delay_ps", "algbw_bps", "busbw_bps"];
+        let mut wanted =
+            vec!["source_card", "destination_card", "peer_port", "delay_ps", "algbw_bps", "busbw_bps"];
+        wanted.extend(["window_queued_ps", "answer_queued_ps"]);
         assert_eq!(nulls, wanted);
     }
 

@@ -6,13 +6,18 @@
 use incast_net::record::{Division, Limit};
 use incast_units::Time;
 
-/// The limits that a sender itself can have: all but [`Limit::Connection`], which is the last.
-pub(crate) type Times = [u64; Limit::Connection as usize];
+/// The number of limits that a sender itself can have: all but [`Limit::Connection`], which is the last.
+const LIMITS: usize = Limit::Connection as usize;
+/// Behind the limits: the queued parts of windows and of answers.
+const WINDOW_QUEUED: usize = LIMITS;
+const ANSWER_QUEUED: usize = LIMITS + 1;
+
+/// Times by limit, and the queued parts. (ps)
+pub(crate) type Times = [u64; LIMITS + 2];
 
 /// The divided time of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
-    /// By limit. (ps)
     times: Times,
     /// All time before this is divided, and `limit` holds from then on. While a packet of the sender leaves, it is in
     /// the future. (ps)
@@ -22,13 +27,27 @@ pub(crate) struct Account {
     leaving: Limit,
     /// Paused time when [`Limit::Card`] began. (ps)
     paused: u64,
+    /// While an acknowledgement is handled: the time by which queues delayed it. (ps)
+    late: u64,
 }
 
 impl Account {
     /// The account of a sender that starts.
     pub(crate) const fn new(now: u64) -> Self {
-        let times = [0; Limit::Connection as usize];
-        Self { times, since: now, limit: Limit::Answer, leaving: Limit::Sending, paused: 0 }
+        let (limit, leaving) = (Limit::Answer, Limit::Sending);
+        Self { times: [0; LIMITS + 2], since: now, limit, leaving, paused: 0, late: 0 }
+    }
+
+    /// An acknowledgement is handled that queues have delayed by `late` (ps); 0 when that is over. A wait that it ends
+    /// would have ended so much earlier without them.
+    #[inline]
+    pub(crate) const fn heard(&mut self, late: u64) {
+        self.late = late;
+    }
+
+    /// The time by which queues delayed the acknowledgement that is handled. (ps)
+    pub(crate) const fn late(&self) -> u64 {
+        self.late
     }
 
     /// The limit of a sender that has nothing to send.
@@ -51,6 +70,14 @@ impl Account {
             wait -= part;
         }
         self.times[self.limit as usize] += wait;
+        if self.late > 0 {
+            let queued = wait.min(self.late);
+            match self.limit {
+                Limit::Window => self.times[WINDOW_QUEUED] += queued,
+                Limit::Answer => self.times[ANSWER_QUEUED] += queued,
+                _ => {}
+            }
+        }
     }
 
     /// From now on, or from the end of the packet that leaves, this limit holds. A wait is one piece while its limit
@@ -126,8 +153,9 @@ impl Account {
 /// Converts times by limit to a division.
 pub(crate) fn division(times: &Times) -> Division {
     let mut division = Division::ZERO;
-    for (limit, time) in Limit::ALL.iter().zip(times) {
+    for (limit, time) in Limit::ALL.iter().zip(&times[..LIMITS]) {
         division.add(*limit, Time::from_ps(*time));
     }
+    division.add_queued(Time::from_ps(times[WINDOW_QUEUED]), Time::from_ps(times[ANSWER_QUEUED]));
     division
 }

@@ -187,8 +187,15 @@ impl Connection {
         }
     }
 
-    /// Returns the division of the time of a message up to `now`, when the account of the sender is `times`.
-    pub(super) fn division(&self, message: &Message, now: u64, times: impl FnOnce() -> Times) -> Division {
+    /// Returns the division of the time of a message up to `now`, when the account of the sender is `times`, and the
+    /// acknowledgement that is handled is so `late` (ps).
+    pub(super) fn division(
+        &self,
+        message: &Message,
+        now: u64,
+        late: u64,
+        times: impl FnOnce() -> Times,
+    ) -> Division {
         let mut of = Division::ZERO;
         let Some(turn) = self.turns.iter().find(|turn| turn.end == message.end) else { return of };
         of.add(Limit::Connection, Time::from_ps(turn.at.min(now).saturating_sub(message.start)));
@@ -205,6 +212,9 @@ impl Connection {
             let again = turn.again.clamp(turn.closed, now);
             sum.add(Limit::Answer, Time::from_ps(again - turn.closed));
             sum.add(Limit::Repair, Time::from_ps(now - again));
+            if again == now {
+                sum.add_queued(Time::ZERO, Time::from_ps(late.min(now - turn.closed)));
+            }
         }
         sum
     }

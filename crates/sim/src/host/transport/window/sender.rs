@@ -93,11 +93,13 @@ pub(super) struct Sender {
     deadline: u64,
     control_event: u64,
     last_rtt: u64,
+    /// Round-trip time of its path at its start, without queues. (ps)
+    base_rtt: u64,
 }
 
 impl Sender {
-    /// A flow that starts; its congestion control is at `controller` and allows `directive`.
-    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+    /// A flow that starts on a path with this round-trip time.
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, base_rtt: Time, cx: &Context<'_, E>) -> Self {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
@@ -108,7 +110,7 @@ impl Sender {
         let transport = &facts.transport;
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
-            ..recovery::settings(transport, || facts.path(step.flow, Time::from_ps(now)).base_rtt)
+            ..recovery::settings(transport, || base_rtt)
         };
         Self {
             state: State::Blocked,
@@ -141,6 +143,7 @@ impl Sender {
             deadline: NEVER,
             control_event: NEVER,
             last_rtt: 0,
+            base_rtt: base_rtt.ps(),
         }
     }
 
@@ -249,7 +252,7 @@ impl Sender {
     pub(super) fn division_of(&self, message: &Message, now: u64, place: u32, nic: &Nic) -> Division {
         let paused = || nic.paused_for(self.queue, place, now);
         let Some(connection) = &self.connection else { return self.account.division(now, paused) };
-        connection.division(message, now, || self.account.until(now, paused))
+        connection.division(message, now, self.account.late(), || self.account.until(now, paused))
     }
 
     /// Its packets leave by another card from now on; the one that is leaving does not count to its end.
@@ -355,6 +358,7 @@ impl Sender {
     ) -> bool {
         let facts = cx.facts;
         let mut body = packet.ack(now);
+        self.account.heard(now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt));
         if body.held > 0 {
             self.note_held(now, &body, &mut cx.effects.tally().counts);
         }
