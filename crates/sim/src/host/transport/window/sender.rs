@@ -98,8 +98,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// A flow that starts; its congestion control is at `controller` and allows `directive`.
-    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+    /// A flow that starts on a path with this round-trip time.
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, base_rtt: Time, cx: &Context<'_, E>) -> Self {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
