@@ -224,7 +224,7 @@ def plan_arena(
     found = ArenaPlan(
         scenarios[0],
         parameters,
-        tuple(_present(effective, contender, p.key) for p in parameters),
+        tuple(_present(effective, contender, of_file, p.key) for p in parameters),
         ArenaAim((), ()),
         trials,
         tuple(range(count)),
@@ -303,10 +303,13 @@ def _table(of: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
     return of
 
 
-def _present(effective: Sequence[Mapping[str, Any]], contender: Contender, key: str) -> Value:
+def _present(
+    effective: Sequence[Mapping[str, Any]], contender: Contender, of_file: Mapping[str, Any], key: str
+) -> Value:
     """Returns the default value of a key: as the contestant has it, or the one that all scenarios have."""
     *path, last = key.split(".")
-    own = _table(_settings(contender.name.partition(":")[0]), path).get(last)
+    inherited = _settings(str(of_file.get("from") or contender.name.partition(":")[0]))
+    own = _table(of_file, path).get(last, _table(inherited, path).get(last))
     known = {repr(_table(one, path).get(last)) for one in effective}
     found = own if own is not None else _table(effective[0], path).get(last) if len(known) == 1 else None
     return found if isinstance(found, bool | int | float | str) else ""
