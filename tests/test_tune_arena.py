@@ -100,13 +100,13 @@ def test_the_command_continues_and_writes_the_same(incast: Incast, tmp_path: Pat
         "--jobs",
         "2",
     )
-    words = (*words, "--vary", VARY[0])
-    some = incast(*words, "--trials", "8")
+    more = ("--vary", VARY[0], "--trials", "8")
+    some = incast(*words, *more)
     assert some.returncode == 0, some.stderr
     assert "tune battery small 1: dctcp, 8 trials of 3 replicates" in some.stdout
     assert max(map(len, some.stdout.splitlines())) <= 80
     files = {path.name: path.read_bytes() for path in (incast.folder / "out").glob("*.csv")}
-    again = incast(*words, "--trials", "8")
+    again = incast(*words, *more)
     assert "0 runs made" in again.stdout
     assert files == {path.name: path.read_bytes() for path in (incast.folder / "out").glob("*.csv")}
 

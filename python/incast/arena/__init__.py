@@ -66,7 +66,7 @@ def plan(
     """Reads and checks all that an arena runs, before anything runs.
 
     Args:
-        battery: ``quick``, or the folder of a battery.
+        battery: ``quick`` or ``full``, or the folder of a battery.
         contestants: Names of contestants, in a list or with commas; ``all`` means all of Incast.
         cc: Contestants beside these: files with algorithms (``.py``, ``.so``), files of contestants
             (``.toml``), or a contestant with another preset (``swift:oscar``).

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         "--battery",
         default="quick",
         metavar="NAME",
-        help="quick (default), or the folder of a battery of your own",
+        help="quick (default: some minutes), full (half an hour of one core), or the folder of one",
     )
     flag_option(sub, "--quick", "the battery quick: some minutes")
     flag_option(sub, "--held-out", "the held-out battery: a last check, after which nothing is changed")
