@@ -108,7 +108,6 @@ impl Sender {
             facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, &message));
         let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
-        let base_rtt = facts.path(step.flow, Time::from_ps(now)).base_rtt;
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
             ..recovery::settings(transport, || base_rtt)
