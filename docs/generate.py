@@ -44,7 +44,8 @@ def main() -> None:
         pages[f"{stem}.md"] = distribution(entry)
         pages[f"{stem}.svg"] = picture(entry)
     pages["dev/rooms/layers.svg"] = layers()
-    pages["arena.md"] = arena_page()
+    pages["arena.md"] = arena_page("quick", "The arena")
+    pages["arena-full.md"] = arena_page("full", "The arena, full battery")
     for name, text in pages.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,19 +55,20 @@ def main() -> None:
             path.write_text(text)
 
 
-def arena_page() -> str:
-    """Returns the page with the results of the arena, from the record beside it."""
-    said = json.loads((Path(__file__).parent / "arena" / "quick.json").read_text())
+def arena_page(name: str, title: str) -> str:
+    """Returns the page with the results of the arena over a battery, from the record beside it."""
+    said = json.loads((Path(__file__).parent / "arena" / f"{name}.json").read_text())
     battery = said["battery"]
     intro = (
         f"All contestants of Incast in the {len(said['scenarios'])} scenarios of the battery "
-        f"`{battery['name']}`, version {battery['version']}. [The method](guide/arena.md) was fixed before, "
+        f"`{battery['name']}`, version {battery['version']}: {said['runs']:,} runs. "
+        "[The method](guide/arena.md) was fixed before, "
         "and has the scenarios, the formulas and the known weak points; "
         "[Contestants](guide/contestants.md) has the settings. Everything here is made from "
-        "[one record](arena/quick.json), which `incast arena --quick` writes again, "
+        f"[one record](arena/{name}.json), which `incast arena --battery {name}` writes again, "
         "with the same page as one HTML file in which a cell of the matrix opens its duel."
     )
-    return f"# The arena\n\n{MADE}\n\n{intro}\n\n{page_of_arena.markdown(said)}"
+    return f"# {title}\n\n{MADE}\n\n{intro}\n\n{page_of_arena.markdown(said)}"
 
 
 # Lists of algorithms inside of other pages.

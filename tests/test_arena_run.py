@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -198,3 +199,30 @@ def test_the_published_numbers_come_again(tmp_path: Path) -> None:
     }
     assert len(published) == 2 * (2 + 2 + 3)
     assert means == pytest.approx(published, rel=1e-5)
+
+
+def test_a_tuned_setting_stands_beside_the_default_one(incast: Incast, tmp_path: Path) -> None:
+    folder = battery(tmp_path / "small", duels=False)
+    # The default marks from a fifth of a BDP on; this one only where a queue is far longer than it.
+    (incast.folder / "mine.toml").write_text(
+        '[contestant.mine]\nfrom = "dctcp"\n'
+        'switch = { ecn = { kmin = "20 BDP", kmax = "20 BDP", pmax = 1.0 } }\n'
+    )
+    done = incast("arena", "--battery", folder, "--tuned", "mine.toml", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "mine beside dctcp" in done.stdout
+    assert max(map(len, done.stdout.split("saved in")[0].splitlines())) <= 80
+    said = json.loads((incast.folder / "out/arena.json").read_text())
+    mean = {(one["scenario"], one["contestant"]): one["mean"] for one in said["scores"]}
+    assert {name for _, name in mean} == {"dctcp", "mine"}
+    ratios = [mean[scenario, "mine"] / mean[scenario, "dctcp"] for scenario in ("once", "jitter")]
+    whole = math.sqrt(ratios[0] * ratios[1])
+    assert whole != pytest.approx(1.0, abs=1e-4)
+    assert f"ratios of 2 scenarios: {whole:.3f}" in " ".join(done.stdout.split())
+
+
+def test_a_setting_that_is_made_from_nothing_has_no_default(incast: Incast, tmp_path: Path) -> None:
+    (incast.folder / "mine.toml").write_text('[contestant.mine]\ncc = { algorithm = "swift" }\n')
+    done = incast("arena", "--battery", battery(tmp_path / "small"), "--tuned", "mine.toml")
+    assert done.returncode == 2
+    assert "mine has no `from`" in done.stderr

@@ -22,6 +22,7 @@ from incast.arena.planning import Plan
 from incast.arena.planning import plan as planned
 from incast.arena.record import save, spread
 from incast.arena.score import Judged, Pair, Score, Standing
+from incast.arena.tuned import Beside, beside, contenders, pairs
 from incast.progress import State
 from incast.runs import store
 from incast.runs.runner import Executor
@@ -29,6 +30,7 @@ from incast.runs.runner import Executor
 __all__ = [
     "Arena",
     "Battery",
+    "Beside",
     "Contender",
     "Duel",
     "Entry",
@@ -39,8 +41,10 @@ __all__ = [
     "Score",
     "Standing",
     "battery",
+    "beside",
     "default_folder",
     "make",
+    "pairs",
     "plan",
     "run",
     "save",
@@ -56,18 +60,21 @@ def plan(
     scenarios: Sequence[str] | None = None,
     duels: bool = True,
     for_check: bool = False,
+    tuned: Path | None = None,
     results: Path = store.DEFAULT,
 ) -> Plan:
     """Reads and checks all that an arena runs, before anything runs.
 
     Args:
-        battery: ``quick``, or the folder of a battery.
+        battery: ``quick`` or ``full``, or the folder of a battery.
         contestants: Names of contestants, in a list or with commas; ``all`` means all of Incast.
         cc: Contestants beside these: files with algorithms (``.py``, ``.so``), files of contestants
             (``.toml``), or a contestant with another preset (``swift:oscar``).
         scenarios: Names of the scenarios that are run; None runs all.
         duels: Whether there are duels.
         for_check: Whether it is a last check, after which nothing is changed: needed for ``held-out``.
+        tuned: A file with tuned settings, which run too, and beside each one the contestant that it is made
+            from (see :func:`beside`).
         results: The folder of all results.
 
     Raises:
@@ -76,7 +83,10 @@ def plan(
     folder = Path(battery)
     is_folder = (folder / "battery.toml").is_file()
     found = read(folder) if is_folder else _battery(battery, for_check=for_check)
-    return planned(found, chosen(contestants, cc), scenarios=scenarios, with_duels=duels, results=results)
+    who = chosen(contestants, cc)
+    if tuned is not None:
+        who += contenders(tuned, who)
+    return planned(found, who, scenarios=scenarios, with_duels=duels, results=results)
 
 
 _battery = battery

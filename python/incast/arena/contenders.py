@@ -74,8 +74,8 @@ def chosen(contestants: str | Sequence[str], cc: Sequence[str] = ()) -> list[Con
         for one in catalogue.contestants()
         if one.role != "base"
     }
-    names = [contestants] if isinstance(contestants, str) else list(contestants)
-    names = [name.strip() for part in names for name in part.split(",")]
+    given = [contestants] if isinstance(contestants, str) else list(contestants)
+    names = [name.strip() for part in given for name in part.split(",")]
     found: list[Contender] = []
     for label in names:
         found += known.values() if label == ALL else _made([label], known)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from incast.arena.entries import Metric
 from incast.arena.score import Observed
 from incast.results.measures.call import Call
@@ -70,7 +72,24 @@ def carried_least(view: View, parts: Sequence[Mapping[str, Any]], start: str, en
     return min(found, key=lambda one: one.value)
 
 
+def jobs_over_bound(view: View) -> Observed:
+    """Returns the largest ratio of a job's time to its bound; of a job that did not end, its time so far.
+
+    Args:
+        view: The run.
+    """
+    jobs = view.result.jobs
+    start, end, bound = (
+        np.asarray(jobs.column(name), dtype=np.float64) for name in ("start_ps", "end_ps", "bound_ps")
+    )
+    unfinished = np.isnan(end)
+    ratios = (np.where(unfinished, view.end_ps, end) - start) / bound
+    if not len(ratios) or not np.isfinite(ratios).all():
+        raise ValueError("it has no jobs with a bound")
+    return Observed(float(ratios.max()), bool(unfinished.any()))
+
+
 OWN: Mapping[str, Callable[..., Observed]] = {
-    function.__name__: function for function in (rtt_inflation, carried_least)
+    function.__name__: function for function in (rtt_inflation, carried_least, jobs_over_bound)
 }
 """Measures of the arena alone, by name."""

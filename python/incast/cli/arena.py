@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from incast import arena
-from incast.arena import Arena
+from incast.arena import Arena, Beside
 from incast.arena.making import LIMIT_S
 from incast.arena.page import spanned
 from incast.cli.options import (
@@ -19,7 +19,9 @@ from incast.cli.options import (
     path_option,
 )
 from incast.cli.outcome import BatchLine
-from incast.cli.table import Column, paragraph, section, table
+from incast.cli.table import Column, number, paragraph, section, table
+from incast.results.decide import Word
+from incast.results.titles import number_of
 from incast.runs import store
 from incast.runs.sweep.tables import write_whole
 
@@ -42,15 +44,14 @@ def add(commands: Commands) -> None:
         "--battery",
         default="quick",
         metavar="NAME",
-        help="quick (default), or the folder of a battery of your own",
+        help="quick (default: some minutes), full (half an hour of one core), or the folder of one",
     )
     flag_option(sub, "--quick", "the battery quick: some minutes")
     flag_option(sub, "--held-out", "the held-out battery: a last check, after which nothing is changed")
     sub.add_argument(
         "--contestants",
-        default="all",
         metavar="NAMES",
-        help="some contestants, separated by commas (default: all)",
+        help="some contestants, separated by commas (default: all; with --tuned none)",
     )
     sub.add_argument(
         "--cc",
@@ -62,6 +63,12 @@ def add(commands: Commands) -> None:
     )
     sub.add_argument(
         "--scenarios", metavar="NAMES", help="some scenarios, separated by commas (default: all)"
+    )
+    path_option(
+        sub,
+        "--tuned",
+        "FILE",
+        "the settings of a file that `incast tune` wrote, each beside the default one",
     )
     flag_option(sub, "--no-duels", "no matrix of duels")
     flag_option(
@@ -75,13 +82,16 @@ def add(commands: Commands) -> None:
 
 def act(options: argparse.Namespace) -> int:
     """Runs the arena, and prints its ranking and where the rest is."""
+    tuned = options.tuned
+    some = options.contestants or ("all" if tuned is None else [])
     plan = arena.plan(
         "held-out" if options.held_out else options.battery,
-        options.contestants,
+        some,
         cc=options.cc,
         scenarios=None if options.scenarios is None else options.scenarios.split(","),
         duels=not (options.no_duels or options.spread),
         for_check=options.held_out,
+        tuned=tuned,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
     with BatchLine(quiet=options.quiet) as line:
@@ -103,8 +113,11 @@ def act(options: argparse.Namespace) -> int:
     page = options.html or folder / "index.html"
     write_whole(page, done.html())
     print(headline(done))
-    print(f"\n{standings(done)}")
-    print(paragraph(_NOTE))
+    for default, name in [] if tuned is None else arena.pairs(tuned):
+        print(f"\n{side_by_side(arena.beside(done, default, name))}")
+    if options.contestants or tuned is None:
+        print(f"\n{standings(done)}")
+        print(paragraph(_NOTE))
     _say_left_out(done)
     print(f"\nsaved in {folder}\n  {', '.join(files)}\npage {page}")
     return 1 if done.failures else 0
@@ -164,6 +177,40 @@ def standings(done: Arena) -> str:
             ]
         )
     return table(columns, rows)
+
+
+def side_by_side(of: Beside) -> str:
+    """Returns a tuned setting beside the default one as a table, and the mean ratio of both.
+
+    Args:
+        of: Both.
+    """
+    columns = [Column("scenario", left=True), Column("metric", left=True), Column("default"), Column("tuned")]
+    columns.append(Column("difference", left=True))
+    rows, before = [], ""
+    for one in of.sides:
+        values = ["failed" if value is None else number(value) for value in (one.default, one.tuned)]
+        word = f"{one.difference.shown()} {_WORDS.get(one.difference.word, one.difference.word.value)}"
+        rows.append([one.scenario if one.scenario != before else "", one.metric, *values, word])
+        before = one.scenario
+    lines = [f"{of.tuned} beside {of.default}", table(columns, rows)]
+    if of.whole is not None:
+        whole = f"{of.whole.mean:.3f}"
+        if of.whole.mean_low is not None and of.whole.mean_high is not None:
+            whole = f"{whole} ({of.whole.mean_low:.3f}–{of.whole.mean_high:.3f})"
+        failed = f", with {of.whole.failed} of them failed" if of.whole.failed else ""
+        lines.append(
+            paragraph(
+                f"Geometric mean of the ratios of {number_of(of.whole.scenarios, 'scenario')}{failed}: "
+                f"{whole}; below 1 the tuned setting is better. Signs: + better, − worse, ≈ no difference "
+                "shown, = equal."
+            )
+        )
+    return "\n".join(lines)
+
+
+_WORDS = {Word.BETTER: "+", Word.WORSE: "−", Word.NOT_SHOWN: "≈", Word.EQUAL: "="}
+"""Signs for words, so that a row has room for its numbers."""
 
 
 def _say_left_out(done: Arena) -> None:

@@ -142,10 +142,16 @@ def quiet_option(sub: argparse.ArgumentParser) -> None:
     flag_option(sub, "--quiet", "no progress line")
 
 
-def scenario_options(sub: Parser, metavar: str = "FILE", about: str = "the scenario, a TOML file") -> None:
-    """Adds the arguments that name and change a scenario."""
+def scenario_options(
+    sub: Parser,
+    metavar: str = "FILE",
+    about: str = "the scenario, a TOML file",
+    *,
+    optional: bool = False,
+) -> None:
+    """Adds the arguments that name and change a scenario, which may be optional."""
     sub.helps = {metavar: "`incast new` writes a scenario to start from"}
-    sub.add_argument("file", type=Path, metavar=metavar, help=about)
+    sub.add_argument("file", type=Path, metavar=metavar, help=about, nargs="?" if optional else None)
     sub.add_argument(
         "--set",
         dest="overrides",

@@ -22,8 +22,11 @@ from incast.cli.options import (
 from incast.cli.outcome import BatchLine, dropped
 from incast.cli.run import say
 from incast.cli.table import Column, number, paragraph, section, table
+from incast.errors import ScenarioError
 from incast.results.measures.named import Measure
+from incast.results.titles import number_of
 from incast.tuning import record
+from incast.tuning.battery import plan_arena
 from incast.tuning.check import Check
 from incast.tuning.plan import MOST_SEEDS, SEEDS, TRIALS, Plan, plan
 from incast.tuning.robust import Region
@@ -58,7 +61,13 @@ def add(commands: Commands) -> None:
         "search that was stopped or killed continues where it was.",
         _EPILOG,
     )
-    scenario_options(sub)
+    scenario_options(sub, optional=True)
+    sub.add_argument(
+        "--arena",
+        metavar="NAME",
+        help="in place of FILE a battery of the arena: quick, full, or the folder of one; the objective is "
+        "the geometric mean over its scenarios of the ratios to the default setting",
+    )
     chosen = sub.add_mutually_exclusive_group()
     chosen.add_argument("--cc", metavar="NAME[:PRESET]", help="the algorithm (default: the scenario's)")
     chosen.add_argument(
@@ -97,10 +106,16 @@ def add(commands: Commands) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="a scenario for the last check; may be repeated",
+        help="a scenario for the last check; may be repeated. With --arena the folder of a battery (default: "
+        "the held-out one)",
     )
     number_option(sub, "--trials", count, f"settings that are tried (default: {TRIALS})", TRIALS)
-    number_option(sub, "--seeds", _seeds, f"seeds of each setting (default: {SEEDS})", SEEDS)
+    number_option(
+        sub,
+        "--seeds",
+        _seeds,
+        f"seeds of each setting (default: {SEEDS}; with --arena the replicates that all scenarios have)",
+    )
     number_option(sub, "--search-seed", count, "seed of the search itself (default: 1)", 1)
     path_option(
         sub, "--out", "DIR", "where to save study, tables and results (default: under incast-results/)"
@@ -115,22 +130,9 @@ def _seeds(text: str) -> int:
 
 def act(options: argparse.Namespace) -> int:
     """Makes the search, and prints the setting that it found and what is left of it in the check."""
-    what = plan(
-        options.file,
-        options.vary,
-        options.objectives,
-        subject_to=options.conditions,
-        cc=options.cc,
-        contestant=options.contestant,
-        overrides=options.overrides,
-        trials=options.trials,
-        seeds=options.seeds,
-        seed=options.seed,
-        search_seed=options.search_seed,
-        held_out=options.held_out,
-    )
+    what = _plan(options)
     print(heading(what))
-    if not options.quiet:
+    if not options.quiet and options.arena is None:
         for problem in what.scenario.warnings:
             say(f"warning: {problem}")
     with BatchLine(quiet=options.quiet) as line:
@@ -141,11 +143,59 @@ def act(options: argparse.Namespace) -> int:
             print("\nincast: stopped; the same command continues from there", file=sys.stderr)
             return 130
     print(f"\n{shown(done)}")
-    if without := dropped({what.title: what.scenario}):
+    if options.arena is None and (without := dropped({what.title: what.scenario})):
         print(f"\n{without}")
     files = [*done.files, *(_picture(done) if options.plot else [])]
     print(f"\nsaved in {done.folder}\n{paragraph(', '.join(path.name for path in files), '  ')}")
     return 0 if done.chosen is not None else 1
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    """Returns the search that the options ask for.
+
+    Raises:
+        ScenarioError: When they do not fit together.
+    """
+    if (options.file is None) == (options.arena is None):
+        raise ScenarioError("tune takes a scenario, or --arena with a battery: one of both")
+    if options.arena is None:
+        return plan(
+            options.file,
+            options.vary,
+            options.objectives,
+            subject_to=options.conditions,
+            cc=options.cc,
+            contestant=options.contestant,
+            overrides=options.overrides,
+            trials=options.trials,
+            seeds=options.seeds or SEEDS,
+            seed=options.seed,
+            search_seed=options.search_seed,
+            held_out=options.held_out,
+        )
+    given = {
+        "--objective": options.objectives,
+        "--subject-to": options.conditions,
+        "--cc": options.cc,
+        "--set": options.overrides,
+        "--seed": options.seed is not None,
+    }
+    for option, value in given.items():
+        if value:
+            raise ScenarioError(f"--arena: {option} does not go with it: the battery decides that")
+    if options.contestant is None:
+        raise ScenarioError("--arena: --contestant NAME says what is tuned")
+    if len(options.held_out) > 1:
+        raise ScenarioError("--arena: one battery for the last check")
+    return plan_arena(
+        options.arena,
+        options.contestant,
+        options.vary,
+        trials=options.trials,
+        seeds=options.seeds,
+        search_seed=options.search_seed,
+        held_out=str(options.held_out[0]) if options.held_out else None,
+    )
 
 
 def _picture(done: Tuning) -> list[Path]:
@@ -163,19 +213,20 @@ def _picture(done: Tuning) -> list[Path]:
 
 def heading(what: Plan) -> str:
     """The search and its rule, as they are before the first run."""
-    seeds = f"{len(what.seeds)} seeds" if len(what.seeds) > 1 else "1 seed"
-    lines = [f"tune {what.scenario.name}: {what.title}, {what.trials:,} trials of {seeds}"]
+    seeds = number_of(len(what.seeds), what.repeats)
+    lines = [f"tune {what.subject}: {what.title}, {what.trials:,} trials of {seeds}"]
     objectives = [f"{'less' if o.better == 'lower' else 'more'} {o.words}" for o in what.aim.objectives]
     lines.append(paragraph(f"for: {', '.join(objectives)}"))
-    lines.append(paragraph(f"if: {', '.join(condition.text for condition in what.aim.conditions)}"))
+    if what.aim.conditions:
+        lines.append(paragraph(f"if: {', '.join(condition.text for condition in what.aim.conditions)}"))
     chances = looks(len(what.seeds))
     if chances:
         after = (
             " and ".join(str(n) for n in chances) if len(chances) < 3 else f"{min(chances)} to {max(chances)}"
         )
         rule = (
-            f"rule: after {after} seeds a setting is given up that is shown to be no improvement; wrongly at "
-            "most in 5 % of the settings"
+            f"rule: after {after} {what.repeats}s a setting is given up that is shown to be no improvement; "
+            "wrongly at most in 5 % of the settings"
         )
         lines.append(paragraph(rule))
     return "\n".join(lines)
@@ -195,7 +246,7 @@ def shown(done: Tuning) -> str:
 
 def _counts(done: Tuning) -> str:
     counts = {
-        "with all seeds": "complete",
+        f"with all {done.plan.repeats}s": "complete",
         "given up": "given up",
         "infeasible": "infeasible",
         "failed": "failed",
@@ -309,7 +360,7 @@ def _checks(done: Tuning) -> str:
     lines.append(
         paragraph(
             "Lost: of what the search promised; the best of many settings is in part the luckiest. "
-            "Nothing of the search saw the other seeds and scenarios."
+            f"Nothing of the search saw the other {done.plan.repeats}s and scenarios."
             if done.checks
             else "Every seed gives the same result, so there are no other seeds for a check."
         )

@@ -15,13 +15,17 @@ from typing import Any
 from incast._build import build
 from incast.errors import ScenarioError
 from incast.runs import store
+from incast.runs.runner import Executor
 from incast.scenario import Scenario, template
 from incast.scenario.choice import named
 from incast.scenario.contestants import choose_contestants, definitions
 from incast.scenario.scenario import document
 from incast.tuning import aim, space
 from incast.tuning.aim import Aim
+from incast.tuning.check import FIRST_SEED
+from incast.tuning.runs import Meter, Runs
 from incast.tuning.space import Parameter, Setting, Value
+from incast.tuning.trial import Bench
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,6 +40,23 @@ SEEDS = 5
 
 MOST_SEEDS = 1_000
 """The most seeds; a check has seeds far above."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where and how the runs of a search are made.
+
+    Attributes:
+        results: The folder of all results.
+        executor: Makes the runs.
+        meter: Shows the progress.
+        fresh: Whether each run is made again, once.
+    """
+
+    results: Path
+    executor: Executor
+    meter: Meter
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +107,88 @@ class Plan:
         return hashlib.sha256("\n\0".join(parts).encode()).hexdigest()[: store.KEY_DIGITS]
 
     @property
+    def subject(self) -> str:
+        """The runs in which a better setting is searched: the scenario's name."""
+        return self.scenario.name
+
+    @property
+    def repeats(self) -> str:
+        """One of the runs that a setting has of everything: a seed."""
+        return "seed"
+
+    @property
+    def runs_each(self) -> int:
+        """Number of runs of a setting with one seed."""
+        return 1
+
+    @property
+    def source(self) -> str:
+        """The source of a tuned value."""
+        return f"tuned: {self.command}"
+
+    def check_runs(self, seeds: int) -> int:
+        """Returns the number of runs of the checks after the search, at most.
+
+        Args:
+            seeds: The number of seeds of a trial.
+        """
+        return 2 * seeds * (1 + len(self.held_out))
+
+    def bench(self, make: Lab) -> Bench:
+        """Returns where settings are measured in the search.
+
+        Args:
+            make: Where and how runs are made.
+        """
+        return self._bench(self.scenario, make)
+
+    def checks(self, make: Lab, seeds: Sequence[int], *, drawn: bool) -> list[tuple[str, list[int], Bench]]:
+        """Returns the checks after the search: the name of each, its seeds, and where it is measured.
+
+        Args:
+            make: Where and how runs are made.
+            seeds: The seeds of the search.
+            drawn: Whether seeds make a difference.
+        """
+        others = [FIRST_SEED + n for n in range(len(seeds))]
+        scenarios = [*([self.scenario] if drawn else []), *self.held_out]
+        return [(one.name, others, self._bench(one, make)) for one in scenarios]
+
+    def _bench(self, scenario: Scenario, make: Lab) -> Bench:
+        return Runs(scenario, self.parameters, self.aim, make.results, make.executor, make.meter, make.fresh)
+
+    def definition_of(self, setting: Mapping[str, object]) -> dict[str, Any]:
+        """Returns a setting as the definition of a contestant, without what it is and its sources.
+
+        A contestant's ``balancing``, and each table in its ``switch`` and ``transport``, takes the place of
+        the scenario's as a whole, so these are written with all of their keys.
+
+        Args:
+            setting: Values by key.
+        """
+        base: dict[str, Any] = {k: v for k, v in self.definition.items() if k not in ("what", "sources")}
+        if self.contestant is not None and not base:
+            base["from"] = self.title.partition(":")[0]
+        sections: dict[str, dict[str, Any]] = {}
+        if self.contestant is None:
+            sections["cc"] = dict(self.cc)
+        elif ":" in self.contestant:
+            algorithm, _, preset = self.contestant.partition(":")
+            sections["cc"] = {"algorithm": self.cc.get("algorithm", algorithm), "preset": preset}
+        effective = tomllib.loads(self.scenario.with_(setting).to_toml())
+        for key, value in setting.items():
+            section, *path, last = key.split(".")
+            at = sections.setdefault(section, dict(base.get(section, {})))
+            if section == "balancing":
+                at |= effective[section]
+            for depth, step in enumerate(path):
+                if step not in at:
+                    at[step] = dict(_at(effective, [section, *path[: depth + 1]]))
+                at = at[step]
+            at[last] = value
+        return {**base, **{section: table for section, table in sections.items() if table}}
+
+    @property
     def title(self) -> str:
         """The name of what is tuned: the contestant or the algorithm, or else the scenario."""
         if self.contestant is not None:
@@ -96,6 +199,12 @@ class Plan:
     def folder(self) -> Path:
         """The default folder of its files."""
         return store.DEFAULT / store.folder_name(self.scenario.name) / f"tune-{self.key}"
+
+
+def _at(effective: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
+    for step in path:
+        effective = effective[step]
+    return effective
 
 
 def plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,9 @@ from incast.tuning.search import GENERATION
 from incast.tuning.space import Value, text
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 if TYPE_CHECKING:
     from incast.tuning.run import Tuning
@@ -174,56 +174,17 @@ def name(done: Tuning) -> str:
 def contestant(done: Tuning) -> str:
     """The tuned setting as a file that defines a contestant, with the source of each tuned value."""
     what = done.plan
-    title = what.title.partition(":")[0]
     lines = [f"# Made by Incast {build()}:", f"#   {what.command}", f"# In its search: {_gains(done)}.", ""]
     lines.append(f"[contestant.{_toml.key(name(done))}]")
     objectives = " and ".join(o.name for o in what.aim.objectives)
-    lines.append(
-        f"what = {_toml.value(f'{what.title}, tuned for {objectives} in {what.scenario.name}', 'what')}"
-    )
-    base: dict[str, Any] = {k: v for k, v in what.definition.items() if k not in ("what", "sources")}
-    if what.contestant is not None and not base:
-        base["from"] = title
-    lines += [f"{key} = {_toml.value(it, key)}" for key, it in {**base, **_sections(done, base)}.items()]
+    lines.append(f"what = {_toml.value(f'{what.title}, tuned for {objectives} in {what.subject}', 'what')}")
+    lines += [f"{key} = {_toml.value(it, key)}" for key, it in what.definition_of(done.setting).items()]
     sources = {
         **what.definition.get("sources", {}),
-        **dict.fromkeys(done.setting, f"tuned: {what.command}"),
+        **dict.fromkeys(done.setting, what.source),
     }
     lines.append(f"sources = {_toml.value(sources, 'sources')}")
     return "\n".join(lines) + "\n"
-
-
-def _sections(done: Tuning, base: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The sections of the tuned contestant.
-
-    A contestant's ``balancing``, and each table in its ``switch`` and ``transport``, takes the place of the
-    scenario's as a whole, so these are written with all of their keys.
-    """
-    what = done.plan
-    sections: dict[str, dict[str, Any]] = {}
-    if what.contestant is None:
-        sections["cc"] = dict(what.cc)
-    elif ":" in what.contestant:
-        algorithm, _, preset = what.contestant.partition(":")
-        sections["cc"] = {"algorithm": what.cc.get("algorithm", algorithm), "preset": preset}
-    effective = tomllib.loads(what.scenario.with_(done.setting).to_toml())
-    for key, value in done.setting.items():
-        section, *path, last = key.split(".")
-        at = sections.setdefault(section, dict(base.get(section, {})))
-        if section == "balancing":
-            at |= effective[section]
-        for depth, step in enumerate(path):
-            if step not in at:
-                at[step] = dict(_at(effective, [section, *path[: depth + 1]]))
-            at = at[step]
-        at[last] = value
-    return {section: table for section, table in sections.items() if table}
-
-
-def _at(effective: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
-    for step in path:
-        effective = effective[step]
-    return effective
 
 
 def _gains(done: Tuning) -> str:
@@ -239,7 +200,7 @@ def manifest(done: Tuning) -> dict[str, Any]:
         "state": "complete",
         "incast": build(),
         "command": what.command,
-        "scenario": what.scenario.name,
+        "scenario": what.subject,
         "tuned": what.title,
         "vary": [str(parameter) for parameter in what.parameters],
         "objectives": [

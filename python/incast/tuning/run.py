@@ -17,13 +17,14 @@ from incast.runs import store
 from incast.runs.runner import Executor, Local
 from incast.scenario import Scenario
 from incast.tuning import record
-from incast.tuning.check import FIRST_SEED, Check, check
+from incast.tuning.battery import plan_arena
+from incast.tuning.check import Check, check
 from incast.tuning.front import compromise, hypervolume
-from incast.tuning.plan import SEEDS, TRIALS, Plan, plan
+from incast.tuning.plan import SEEDS, TRIALS, Lab, Plan, plan
 from incast.tuning.robust import ROUNDS, Region, robust
-from incast.tuning.runs import Meter, Runs
+from incast.tuning.runs import Meter
 from incast.tuning.search import FILE, GENERATION, best, costs, importances, search
-from incast.tuning.trial import Trial, compared, measure
+from incast.tuning.trial import Bench, Trial, compared, measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,6 +163,50 @@ def tune(
     return run(what, folder=place, executor=executor, fresh=fresh, watch=watch)
 
 
+def tune_arena(
+    battery: str,
+    contestant: str,
+    vary: Sequence[str],
+    *,
+    trials: int = TRIALS,
+    seeds: int | None = None,
+    search_seed: int = 1,
+    held_out: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    watch: Callable[[State], None] | None = None,
+) -> Tuning:
+    """Searches for a setting of a contestant that is better over a battery of the arena.
+
+    The objective is the geometric mean over the scenarios of the ratio to the default setting; that of a
+    scenario is the geometric mean over its metrics, with goods inverted. All settings run the same ones.
+
+    Args:
+        battery: ``quick`` or ``full``, or the folder of a battery.
+        contestant: What is tuned, like ``"nscc"``, or a file that defines it.
+        vary: As for :func:`tune`.
+        trials: How many settings are tried.
+        seeds: How many replicates of each scenario a setting runs; None takes as many as all scenarios have.
+        search_seed: The seed of the search.
+        held_out: The folder of the battery of the last check; None takes the held-out one.
+        folder: As for :func:`tune`, and so are the next three.
+        executor: Where runs are made.
+        fresh: Forget an earlier study and make all runs again.
+        watch: Called when something has changed, from any thread.
+
+    Raises:
+        ScenarioError: When something is wrong.
+        ResultError: As :func:`tune` does.
+        KeyboardInterrupt: After Ctrl-C; what is done stays.
+    """
+    what = plan_arena(
+        battery, contestant, vary, trials=trials, seeds=seeds, search_seed=search_seed, held_out=held_out
+    )
+    place = None if folder is None else Path(folder)
+    return run(what, folder=place, executor=executor, fresh=fresh, watch=watch)
+
+
 def run(
     what: Plan,
     *,
@@ -190,15 +235,19 @@ def _made(
     """Makes a search whose folder is there."""
     parameters, aim = what.parameters, what.aim
     meter = Meter(0, watch)
+    lab = Lab(results, executor, meter, fresh)
+    search_bench = what.bench(lab)
 
-    def bench(of: Scenario) -> Runs:
-        return Runs(of, parameters, aim, results, executor, meter, fresh)
+    def expect(seeds: Sequence[int], settings: int) -> None:
+        meter.expect(len(seeds) * settings * what.runs_each + what.check_runs(len(seeds)))
 
-    search_bench = bench(what.scenario)
-    meter.expect(len(what.seeds) * (1 + what.trials + most_later(what)))
+    def spare(runs: int) -> None:
+        meter.spare(runs * what.runs_each)
+
+    expect(what.seeds, 1 + what.trials + most_around(what))
     seeds = _seeds(search_bench, what)
     drawn = len(seeds) == len(what.seeds)
-    meter.expect(len(seeds) * (1 + what.trials + most_later(what)))
+    expect(seeds, 1 + what.trials + most_around(what))
     (default,) = measure(search_bench, aim, seeds, [None], -1)
     if default.state == "failed":
         raise ResultError(f"the default setting has no result to compare with: {default.why}")
@@ -213,7 +262,7 @@ def _made(
         default=default,
         folder=where,
         key=what.key,
-        spare=meter.spare,
+        spare=spare,
     )
     front = best(aim, [default, *trials])
     chosen = front[compromise([costs(aim, trial.values) for trial in front])] if front else None
@@ -222,12 +271,13 @@ def _made(
     checks: list[Check] = []
     if chosen is not None and chosen.number >= 0:
         gains = {o.name: compared(chosen, default, o) for o in aim.objectives}
-        meter.expect(len(seeds) * most_later(what))
-        regions = robust(search_bench, parameters, aim, seeds, chosen, default, meter.spare)
-        meter.expect(len(seeds) * 2 * (1 + len(what.held_out)))
-        others = [FIRST_SEED + n for n in range(len(seeds))]
-        scenarios = [*([what.scenario] if drawn else []), *what.held_out]
-        checks = [check(bench(one), aim, others, chosen.setting, one.name, gains) for one in scenarios]
+        expect(seeds, most_around(what))
+        regions = robust(search_bench, parameters, aim, seeds, chosen, default, spare)
+        expect(seeds, 0)
+        checks = [
+            check(bench, aim, others, chosen.setting, name, gains)
+            for name, others, bench in what.checks(lab, seeds, drawn=drawn)
+        ]
     done = Tuning(
         what,
         where,
@@ -245,7 +295,7 @@ def _made(
     return record.save(done)
 
 
-def _seeds(bench: Runs, what: Plan) -> tuple[int, ...]:
+def _seeds(bench: Bench, what: Plan) -> tuple[int, ...]:
     """The seeds of the trials: one where every seed gives the same result."""
     outcomes = bench.measure([(None, seed) for seed in what.seeds])
     same = len({outcome.fingerprint for outcome in outcomes if outcome.why is None}) == 1
@@ -253,10 +303,9 @@ def _seeds(bench: Runs, what: Plan) -> tuple[int, ...]:
     return what.seeds[:1] if same and not failed else what.seeds
 
 
-def most_later(what: Plan) -> int:
-    """The most settings that are measured after the search, for the robust region and the check."""
-    around = (len(p.choices) - 1 if p.choices else 2 * ROUNDS for p in what.parameters)
-    return sum(around) + 2 * (1 + len(what.held_out))
+def most_around(what: Plan) -> int:
+    """The most settings that are measured for the robust region."""
+    return sum(len(p.choices) - 1 if p.choices else 2 * ROUNDS for p in what.parameters)
 
 
 def volumes(what: Plan, default: Trial, trials: Sequence[Trial]) -> list[float]:

@@ -230,7 +230,11 @@ impl<'a> FlowFacts<'a> {
 
     /// Returns the path as the algorithm of a flow sees it.
     pub(crate) fn path_info(&self, flow: u32, start: Time) -> Path {
-        let path = self.path(flow, start);
+        self.seen(flow, self.path(flow, start))
+    }
+
+    /// Returns what the algorithm of a flow sees of this path.
+    pub(crate) fn seen(&self, flow: u32, path: Path) -> Path {
         let base_rtt = self.base_rtts[usize::from(self.flows[flow as usize].algorithm)];
         let error = self.base_rtt_error;
         let base_rtt = error.added_to(base_rtt.unwrap_or(path.base_rtt));

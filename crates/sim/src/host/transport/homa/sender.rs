@@ -466,12 +466,11 @@ impl Senders {
         let ack = packet.ack(now);
         let Some(place) = self.place(ack.slot) else { return };
         let message = &mut self.messages[place as usize];
-        let base_rtt = cx.facts.path(message.flow, Time::from_ps(message.start)).base_rtt;
-        message.account.heard((now - ack.sent).saturating_sub(base_rtt.ps()));
-        let division = message.division(now, cx.nics);
-        message.active = false;
         let delivered = Time::from_ps(ack.received);
         let record = message.record(Time::from_ps(now), delivered, message.size, cx.facts);
+        message.account.heard((now - ack.sent).saturating_sub(record.base_rtt.ps()));
+        let division = message.division(now, cx.nics);
+        message.active = false;
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);
         self.settle(now, place, priorities, cx);

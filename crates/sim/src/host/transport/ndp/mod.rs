@@ -109,16 +109,27 @@ impl Ndp {
         }
     }
 
-    /// A flow is done: records it and frees its position.
-    fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: u64, cx: &mut Context<'_, E>) {
+    /// A flow is done, perhaps by the acknowledgement of a packet that left at `sent`: records it and frees its
+    /// position.
+    fn finish<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        delivered: u64,
+        sent: Option<u64>,
+        cx: &mut Context<'_, E>,
+    ) {
         let sender = &mut self.senders[place as usize];
         let nic = &mut cx.nics[usize::from(sender.port)];
+        let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
+        if let Some(sent) = sent {
+            sender.account.heard((now - sent).saturating_sub(record.base_rtt.ps()));
+        }
         let division = sender.account.division(now, || nic.paused_for(sender.queue, place, now));
         if sender.state == State::Ready {
             nic.remove(sender.queue, place);
         }
         sender.state = State::Done;
-        let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
         self.places[sender.index as usize] = NOT_UNDER_WAY;
         self.free.push(place);
         cx.finished(now, record, division);
@@ -170,7 +181,7 @@ impl Transport for Ndp {
         if let Some(place) = self.place(index)
             && self.senders[place as usize].stop_offering()
         {
-            self.finish(now, place, now, cx);
+            self.finish(now, place, now, None, cx);
         }
     }
 
@@ -218,10 +229,8 @@ impl Transport for Ndp {
             sender.returned(now, place, packet, cx.facts, cx.effects);
         } else if sender.answered(now, place, packet, cx.facts, cx.effects) {
             let ack = packet.ack(now);
-            if packet.kind == Kind::Ack {
-                sender.account.heard(sender.late(now, ack.sent, cx.facts));
-            }
-            return self.finish(now, place, ack.received, cx);
+            let sent = (packet.kind == Kind::Ack).then_some(ack.sent);
+            return self.finish(now, place, ack.received, sent, cx);
         }
         self.wake(now, place, cx);
     }

@@ -383,12 +383,6 @@ impl Sender {
         }
     }
 
-    /// Returns by how much queues delayed the answer to a packet that left at `sent`. (ps)
-    pub(super) fn late(&self, now: u64, sent: u64, facts: &FlowFacts) -> u64 {
-        let base_rtt = facts.path(self.flow, Time::from_ps(self.start)).base_rtt;
-        (now - sent).saturating_sub(base_rtt.ps())
-    }
-
     /// Its window is what it has in flight and what it may send.
     pub(super) fn sample(&self, time: Time, facts: &FlowFacts) -> FlowSample {
         let flow = &facts.flows[self.flow as usize];

@@ -253,7 +253,9 @@ impl Transport for Window {
         if let Some(place) = connection.and_then(|number| self.connections.get(&number)) {
             return self.continue_connection(now, *place, index, step, cx);
         }
-        let mut sender = Sender::new(now, index, step, cx);
+        let start = Time::from_ps(now);
+        let path = cx.facts.path(step.flow, start);
+        let mut sender = Sender::new(now, index, step, path.base_rtt, cx);
         let place = self.free.pop().unwrap_or(self.senders.len() as u32);
         let algorithm = usize::from(sender.algorithm);
         if self.controllers.len() <= algorithm {
@@ -261,8 +263,7 @@ impl Transport for Window {
         }
         let controllers =
             self.controllers[algorithm].get_or_insert_with(|| cx.facts.algorithms[algorithm].controllers());
-        let start = Time::from_ps(now);
-        let controller = controllers.start(&cx.facts.path_info(step.flow, start), start);
+        let controller = controllers.start(&cx.facts.seen(step.flow, path), start);
         sender.begin(now, place, controller, cx.facts, cx.effects);
         if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);

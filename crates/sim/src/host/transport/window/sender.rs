@@ -98,8 +98,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// A flow that starts; its congestion control is at `controller` and allows `directive`.
-    pub(super) fn new<E>(now: u64, index: u32, step: Step, cx: &Context<'_, E>) -> Self {
+    /// A flow that starts on a path with this round-trip time.
+    pub(super) fn new<E>(now: u64, index: u32, step: Step, base_rtt: Time, cx: &Context<'_, E>) -> Self {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
@@ -108,7 +108,6 @@ impl Sender {
             facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, &message));
         let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
-        let base_rtt = facts.path(step.flow, Time::from_ps(now)).base_rtt;
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
             ..recovery::settings(transport, || base_rtt)
