@@ -82,8 +82,8 @@ def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tm
         assert int(steps) > 500, line
         # What is constant changes once: at the start.
         assert int(changes) == 1 if line.startswith("constant ") else int(changes) > 10, line
-    # An inverted bit in the times of twenty calls. OSCAR's state depends on those of acknowledgements; a call for a loss
-    # or for a start does not read them, so that one call alone may change nothing.
+    # An inverted bit in the times of twenty calls. OSCAR's state depends on those of acknowledgements; a call
+    # for a loss or for a start does not read them, so that one call alone may change nothing.
     data = bytearray(files["oscar"].read_bytes())
     (text, length) = struct.unpack_from("<II", data, 8)
     state = length - 384
