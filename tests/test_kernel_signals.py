@@ -49,7 +49,9 @@ def test_a_queue_on_the_way_back_is_in_round_trips_and_not_in_one_way_delays() -
             detach()
         # 20 KB at 20 Mbps: 8 ms, above the target of 1.5 base RTTs whatever the way there is like.
         with network() as net, net.queue_on_the_way_back("20mbit", 20_000):
-            seconds[name, answered] = net.flow("incast_oscar", 1_000_000).seconds
+            # The shortest of three: another program may take the processor during one.
+            flows = [net.flow("incast_oscar", 1_000_000).seconds for _ in range(3)]
+        seconds[name, answered] = min(flows)
         assert kernel.unload("oscar")
     assert seconds["oscar:owd", True] < seconds["oscar", True] / 3
     # Where nobody answers, as on another machine, round trips take the place of one-way delays.

@@ -70,11 +70,14 @@ from incast.cli.plot import KINDS, Part
 from incast.scenario import Scenario
 mpl.rcParams["font.size"] = 9
 jobs = Scenario.load("collective.toml").run()
-own = scenario.with_algorithm("theta-powertcp").with_({"probe.internals": True}).run()
+probes = {"probe.internals": True, "probe.limits": "10us"}
+own = scenario.with_algorithm("theta-powertcp").with_(probes).run()
+load = Scenario.load("load.toml").with_({"probe.load_interval": "1ms", "traffic.cache.duration": "2ms"}).run()
+of = {**dict.fromkeys(("operations", "jobs", "jobs-ratio"), jobs), "loads": load}
 before = dict(mpl.rcParams)
 for name, kind in KINDS.items():
     if name not in ("sweep", "heat"):
-        kind.draw({"one": jobs if name in ("operations", "jobs", "jobs-ratio") else own}, Part())
+        kind.draw({"one": of.get(name, own)}, Part())
 after = dict(mpl.rcParams)
 changed = sorted(key for key in after if after[key] != before[key])
 plt.close("all")
@@ -82,7 +85,8 @@ plt.close("all")
 
 
 def test_every_cell_shows_its_picture_and_no_setting_changes(jupyter: Path) -> None:
-    shutil.copy(ROOT / "examples/collective.toml", jupyter)
+    for name in ("collective.toml", "load.toml"):
+        shutil.copy(ROOT / "examples" / name, jupyter)
     outputs = run(
         cells(f"{SETUP}\nfrom incast import plot", *PICTURES, RC, "changed, mpl.rcParams['font.size']"),
         jupyter,

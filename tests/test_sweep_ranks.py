@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -174,7 +175,8 @@ def test_the_report_of_a_sweep_has_its_runs(incast: Incast) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "(8 results" in done.stdout
     page = (incast.folder / "page.html").read_text()
-    for cc in ("oscar", "constant"):
-        for delay in ("1us", "3us"):
-            assert f"{cc}, {delay}, seed 7" in page
-            assert f"{cc}, {delay}, seed 8" in page
+    # An entry for each combination, and its seeds.
+    titles = [f"{cc}, delay {delay}" for cc in ("OSCAR", "constant") for delay in ("1us", "3us")]
+    heads = re.findall(r'<th scope="col" data-entry="\d">.*?</span>(.*?)</th>', page)
+    assert heads[: len(titles)] == titles
+    assert page.count(">7, 8</td>") == len(titles)

@@ -35,7 +35,7 @@ VARY = ["switch.ecn.kmin=0.005 BDP,0.2 BDP", "switch.ecn.kmax=0.2 BDP,2 BDP"]
 
 
 def test_the_objective_is_that_of_the_arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the search and its check say of the chosen setting is what the arena says of its file."""
+    """The search and its check give the chosen setting the numbers that the arena gives its file."""
     monkeypatch.chdir(tmp_path)
     here, there = pair(tmp_path)
     # DCTCP whose marks begin at a packet leaves the link idle: a better setting is not far.

@@ -23,7 +23,7 @@ Opener = Callable[..., Page]
 
 
 def used(row: int) -> int:
-    """What the port of a row of the table sent, in percent: as `Made` with seed 1 makes it up."""
+    """Returns the use of the port of a row, in percent, as `Made` with seed 1 makes it up."""
     return (37 * row + 11) % 101
 
 

@@ -1,4 +1,4 @@
-"""What leaves a report: charts as CSV and PNG, a link to what is shown, and the page on paper."""
+"""Charts of a report as CSV and PNG, a link to the view, and the page on paper."""
 
 from __future__ import annotations
 

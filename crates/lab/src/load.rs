@@ -74,7 +74,7 @@ pub(crate) struct Arrival {
     pub(crate) finish: Time,
 }
 
-/// What a traffic block has offered up to an instant, and what of that is acknowledged.
+/// The bytes that a traffic block has offered up to an instant, and how many of them are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) time: Time,

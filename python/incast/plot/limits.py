@@ -1,4 +1,4 @@
-"""What kept flows back: their divided times over their sizes, and counts of them over time."""
+"""Pictures of limits: divided times of flows over their sizes, and counts of flows over time."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def shades(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _block(block: dict[str, Any]) -> tuple[int, int | None, str]:
-    """When a block begins and ends, and what it says."""
+    """Returns the begin, the end and the words of a block."""
     until = block.get("until")
     return int(Time(block["at"])), None if until is None else int(Time(until)), _words(block)
 

@@ -63,7 +63,7 @@ class Load:
 class LoadSeries:
     """The load of a traffic block over time: one entry for each interval of ``probe.load_interval``.
 
-    The last interval ends with the run. It can be shorter than the others, or longer where the run goes on
+    The last interval ends with the run. It can be shorter than the others, or longer where the run ends
     after the arrivals.
 
     Attributes:

@@ -83,7 +83,7 @@ class Tables:
 
     @property
     def load_series(self) -> _core.Table:
-        """What each traffic block with a load has offered, and what of that is acknowledged, by time.
+        """Bytes that each traffic block with a load has offered, and those acknowledged, by time.
 
         At the multiples of ``probe.load_interval`` up to the end of its arrivals, and at the end of
         the run; only with that key.

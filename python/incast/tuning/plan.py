@@ -44,7 +44,7 @@ MOST_SEEDS = 1_000
 
 @dataclass(frozen=True)
 class Lab:
-    """Where and how the runs of a search are made.
+    """The place and the means of the runs of a search.
 
     Attributes:
         results: The folder of all results.

@@ -179,8 +179,8 @@ def tune_arena(
 ) -> Tuning:
     """Searches for a setting of a contestant that is better over a battery of the arena.
 
-    The objective is the geometric mean over the scenarios of the ratio to the default setting; that of a
-    scenario is the geometric mean over its metrics, with goods inverted. All settings run the same ones.
+    The objective is the geometric mean over the scenarios of the ratio to the default setting. The ratio of
+    a scenario is the geometric mean over its metrics, with goods inverted. All settings run the same ones.
 
     Args:
         battery: ``quick`` or ``full``, or the folder of a battery.

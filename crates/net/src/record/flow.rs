@@ -33,8 +33,8 @@ pub struct FlowRecord {
     /// Round-trip time of its path without queues.
     pub base_rtt: Time,
     /// Completion time on the idle path, to the picosecond (`finish - start` of a flow that is alone and not limited by
-    /// its window). Of an unfinished flow it is that of its whole size; of one that was stopped, or has no size, that of
-    /// the payload acknowledged.
+    /// its window). It counts the whole size of an unfinished flow, and only the acknowledged payload of a flow that was
+    /// stopped or has no size.
     pub ideal: Time,
     /// The ideal without the header bytes that the flow's algorithm adds (in-band telemetry): within reach of
     /// any algorithm.

@@ -6,7 +6,7 @@ use super::channel::{Digest, Record, kept_as_received};
 use super::limits::Limit;
 use crate::describe::network::NodeId;
 
-/// How many of the flows of one group that are open at one host have their next packets kept back by a limit.
+/// The number of open flows of one group at one host whose next packets a limit keeps back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitSample {
     /// Time of the sample.

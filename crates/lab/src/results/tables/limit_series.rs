@@ -5,7 +5,7 @@ use incast_units::Time;
 
 use super::declare::table;
 
-/// How many open flows of one group a limit keeps back.
+/// The number of open flows of one group that a limit keeps back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) time: Time,

@@ -6,7 +6,7 @@ use super::declare::table;
 use crate::load::Progress;
 
 table! {
-    /// What each traffic block with a load has offered, and what of that is acknowledged, by time. At the multiples of
+    /// Bytes that each traffic block with a load has offered, and those acknowledged, by time. At the multiples of
     /// `probe.load_interval` up to the end of its arrivals, and at the end of the run; only with that key.
     // Every series has a row at the end of the run, so no table is empty.
     struct LoadSeries, if |_simulation| false;
