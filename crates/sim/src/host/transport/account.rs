@@ -57,7 +57,7 @@ impl Account {
     }
 
     /// The current wait ends. `paused` is the paused time so far of what the sender waits with at its card.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle(&mut self, now: u64, paused: impl Fn() -> u64) {
         if now <= self.since {
             return;
@@ -71,31 +71,34 @@ impl Account {
         }
         self.times[self.limit as usize] += wait;
         if self.late > 0 {
-            let queued = wait.min(self.late);
-            match self.limit {
-                Limit::Window => self.times[WINDOW_QUEUED] += queued,
-                Limit::Answer => self.times[ANSWER_QUEUED] += queued,
-                _ => {}
-            }
+            self.note_queued(wait);
+        }
+    }
+
+    /// A wait is over that queues have made longer.
+    fn note_queued(&mut self, wait: u64) {
+        let queued = wait.min(self.late);
+        match self.limit {
+            Limit::Window => self.times[WINDOW_QUEUED] += queued,
+            Limit::Answer => self.times[ANSWER_QUEUED] += queued,
+            _ => {}
         }
     }
 
     /// From now on, or from the end of the packet that leaves, this limit holds. A wait is one piece while its limit
     /// stays.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn turn(&mut self, now: u64, limit: Limit, paused: impl Fn() -> u64) {
-        if limit == self.limit {
-            // A packet has left, and its sender waits for its card.
-            if limit == Limit::Card && now == self.since {
-                self.paused = paused();
-            }
+        if limit != self.limit {
+            self.settle(now, &paused);
+            self.limit = limit;
+        } else if limit != Limit::Card || now != self.since {
             return;
         }
-        self.settle(now, &paused);
+        // A packet has left, or another wait is over, and its sender waits for its card.
         if limit == Limit::Card {
             self.paused = paused();
         }
-        self.limit = limit;
     }
 
     /// A packet is taken, for the first time or `again`.
