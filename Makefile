@@ -73,8 +73,7 @@ audit: $(VENV)/.testable ## a hundred random scenarios of each kind, audited pac
 	PYTHONPATH=tests $(BIN)/python -m audited 0 100
 
 .PHONY: test-ray
-test-ray: $(VENV)/.built $(VENV)/.dev ## sweeps on a Ray cluster; installs Ray (400 MB) first
-	$(PIP) install 'ray[client]>=2.9'
+test-ray: $(VENV)/.built $(VENV)/.dev $(VENV)/.ray ## sweeps on a Ray cluster; installs Ray (400 MB) first
 	$(BIN)/python -m pytest tests/test_sweep_ray.py
 
 .PHONY: lint
@@ -234,6 +233,11 @@ $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@$(PIP) install --group development
+	@touch $@
+
+# Large, and needed only for sweeps on a cluster.
+$(VENV)/.ray: $(VENV)/.made
+	@$(PIP) install 'ray[client]>=2.9'
 	@touch $@
 
 # A binary from PyPI; on a machine that it was not built for, `cargo test` does the work.
