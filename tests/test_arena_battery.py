@@ -30,14 +30,14 @@ def copied(tmp_path: Path) -> tuple[Path, Path]:
     """A copy of the battery quick, and a lock that has it."""
     folder, lock = tmp_path / "quick", tmp_path / LOCK
     shutil.copytree(QUICK, folder)
-    lock.write_text(f"quick 1 {digest(folder)}\n")
+    lock.write_text(f"quick 2 {digest(folder)}\n")
     return folder, lock
 
 
 def test_a_battery_that_is_published_is_read(tmp_path: Path) -> None:
     folder, lock = copied(tmp_path)
     quick = read(folder, lock)
-    assert (quick.name, quick.version, quick.digest) == ("quick", 1, digest(folder))
+    assert (quick.name, quick.version, quick.digest) == ("quick", 2, digest(folder))
     assert len(quick.entries) == 18
     assert sum(entry.seeds for entry in quick.entries) == 70
 
@@ -53,8 +53,8 @@ def test_a_changed_battery_is_refused(tmp_path: Path, change: str) -> None:
     elif change == "more":
         (folder / "another.toml").write_text("")
     else:
-        lock.write_text(lock.read_text() + f"quick 2 {digest(folder)}\n")
-    with pytest.raises(incast.ScenarioError, match="is not version 1 of the battery quick"):
+        lock.write_text(lock.read_text() + f"quick 3 {digest(folder)}\n")
+    with pytest.raises(incast.ScenarioError, match="is not version 2 of the battery quick"):
         read(folder, lock)
 
 
