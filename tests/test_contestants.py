@@ -271,3 +271,34 @@ def test_the_schema_knows_contestants_and_shares() -> None:
             jsonschema.validate({**good, "contestant": wrong}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**good, "switch": {"buffer": "1 bdp"}}, schema)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["cc.algorithm=swift"],
+        ["cc.algorithm=swift", "cc.preset=oscar"],
+        ["cc = { algorithm = 'swift' }"],
+    ],
+)
+def test_a_contestant_replaces_an_algorithm_that_was_chosen_before(before: list[str]) -> None:
+    """A name that was set earlier once won: rows named DCTCP and HPCC were both Swift."""
+    chosen = package.Scenario.from_toml(SMALL, overrides=[*before, "switch.buffer=4MB"])
+    made = package.compare(chosen, contestants=["dctcp", "hpcc"])
+    assert {name: one.info["algorithms"] for name, one in made.items()} == {
+        "dctcp": ["dctcp:paper"],
+        "hpcc": ["hpcc:paper"],
+    }
+
+
+def test_a_file_with_an_algorithm_is_compared_over_seeds_too(incast: Incast) -> None:
+    (incast.folder / "s.toml").write_text(SMALL)
+    (incast.folder / "mine.py").write_text(PLUGIN)
+    (incast.folder / "mine.toml").write_text(HALF)
+    done = incast("compare", "s.toml", "--cc", "mine.py,swift", "--seeds", "2", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "fixed-rate" in (incast.folder / "out/table.csv").read_text()
+    marks = ("--set", "switch.ecn={kmin='40KB', kmax='40KB', pmax=1.0}")
+    refused = incast.here("compare", "s.toml", "--cc", "mine.toml,swift", "--seeds", "2", *marks)
+    assert refused.returncode == 2
+    assert "--contestants FILE" in refused.stderr

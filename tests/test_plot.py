@@ -116,7 +116,10 @@ def test_goodput(results: dict[str, incast.Result]) -> None:
 
 def test_fairness(results: dict[str, incast.Result]) -> None:
     axes = plot.fairness(results, every=10)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time (µs)", "Jain's fairness index")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "time (µs)",
+        "Jain's fairness index\nof goodputs over 10 µs",
+    )
     x, y = shown(axes)[0]
     assert ((y > 0) & (y <= 1 + 1e-12)).all()
     at = 80_000_000  # all three flows are there

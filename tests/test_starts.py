@@ -88,6 +88,16 @@ def test_new_lists_the_kinds(incast: Incast) -> None:
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
+def test_an_example_that_is_not_here_can_be_written(incast: Incast) -> None:
+    """Pages name the examples of the checkout, which a wheel does not have."""
+    done = incast.here("run", "examples/microburst.toml")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "examples/microburst.toml: there is no such file",
+        "    help: `incast new microburst` writes microburst.toml here",
+    ]
+
+
 def test_new_writes_a_file_whose_commands_run(incast: Incast) -> None:
     done = incast("new", "microburst", "my file.toml")
     assert (done.returncode, done.stderr) == (0, "")

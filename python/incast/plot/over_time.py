@@ -157,7 +157,8 @@ def fairness(results: Results, axes: Axes | None = None, every: int = 10) -> Axe
     Args:
         results: What to draw.
         axes: As for :func:`queue`.
-        every: Samples over which a goodput is taken: over fewer, single packets show.
+        every: Samples over which a goodput is taken; the axis names their time. Over less than some round
+            trips with their queue, bursts of packets show, and every algorithm looks unfair.
 
     Raises:
         KeyError: When a result has no samples of flows.
@@ -165,10 +166,13 @@ def fairness(results: Results, axes: Axes | None = None, every: int = 10) -> Axe
     with style.look():
         axes = place(axes)
         known = labelled(results)
+        steps = set()
         for label, result in known.items():
             time, index = fairness_over_time(result, every)
+            steps.add(every * int(np.diff(result.flow(_probed(result)[0]).filled().time_ps[:2]).sum()))
             axes.plot(time / 1e6, index, **style.line(label, list(known)))
-        axes.set(xlabel="time (µs)", ylabel="Jain's fairness index")
+        over = f"\nof goodputs over {steps.pop() / 1e6:,g} µs" if len(steps) == 1 else ""
+        axes.set(xlabel="time (µs)", ylabel=f"Jain's fairness index{over}")
         axes.margins(x=0)
         axes.set_ylim(0, 1.03)
         legend(axes, len(known), loc="lower right")

@@ -15,7 +15,6 @@ Only ``result.json`` of each run is read; the tables of a run are read when :att
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -34,7 +33,7 @@ from incast.results.measures.call import Call, in_column
 from incast.results.measures.named import Measure, find
 from incast.results.measures.quantity import Quantity
 from incast.results.measures.view import View
-from incast.results.result import Result, is_sound
+from incast.results.result import Result, is_sound, parse_info
 from incast.results.titles import made, short, title
 
 NONE = "–"
@@ -553,7 +552,7 @@ def opened(folder: Path, seed: int) -> Run:
         ResultError: When there is no result, or it cannot be read.
     """
     try:
-        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        info = parse_info((folder / "result.json").read_text(encoding="utf-8"))
     except OSError as error:
         raise ResultError(f"cannot read {folder / 'result.json'}: {error.strerror}") from None
     except ValueError:

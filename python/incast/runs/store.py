@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ from typing import Any
 
 from incast._build import build
 from incast.errors import ResultError
-from incast.results.result import Result
+from incast.results.result import Result, parse_info
 from incast.results.titles import short
 from incast.scenario import Progress, Scenario
 
@@ -115,7 +114,7 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
         scenario: The scenario that the result must be of.
     """
     try:
-        info: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        info = parse_info((folder / "result.json").read_text(encoding="utf-8"))
         # What was measured on a testbed is no result of the simulator.
         if info["state"] != "complete" or info["outcome"]["end"] == "interrupted" or "testbed" in info:
             return None

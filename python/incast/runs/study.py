@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from incast import algorithm
 from incast.errors import Problem, ResultError, unsaid, warn
+from incast.progress import Progress
 from incast.results import decide, stats
 from incast.results.decide import Difference, Values
 from incast.results.grid import Axis, Grid, Run, made_of, run_of
@@ -311,7 +312,9 @@ def compare(
     *,
     contestants: str | Iterable[str] | None = None,
     parameters: Mapping[str, object] | None = None,
-    **options: Any,  # noqa: ANN401 - those of Scenario.run
+    threads: int = 1,
+    fresh: bool = False,
+    progress: Callable[[Progress], None] | bool | None = None,
 ) -> Comparison:
     """Runs one scenario with several algorithms or contestants: same flows, same seed.
 
@@ -332,7 +335,9 @@ def compare(
             made for (:func:`incast.contestants`), named likewise; ``"mine.toml"`` means the contestants
             that the file defines.
         parameters: Parameters of algorithms, like ``{"beta": 0.4}``. Each is given to those that have it.
-        **options: Those of :meth:`incast.Scenario.run` other than ``out``.
+        threads: As for :meth:`incast.Scenario.run`.
+        fresh: As for :meth:`incast.Scenario.run`.
+        progress: As for :meth:`incast.Scenario.run`.
 
     Returns:
         The result for each algorithm, by its name, in their order: what the pictures of
@@ -353,7 +358,7 @@ def compare(
     warn(said, 2)
     for name, each in chosen.scenarios.items():
         try:
-            results[name] = each.run_quietly(**options)
+            results[name] = each.run_quietly(threads=threads, fresh=fresh, progress=progress)
         except Exception as error:
             results.failed[name] = error
             if len(results.failed) == len(chosen.scenarios):

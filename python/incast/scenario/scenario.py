@@ -15,13 +15,13 @@ from typing import Any
 from incast import _core, algorithm
 from incast._build import build
 from incast._core import Size
-from incast.errors import renamed, unsaid, warn
+from incast.errors import Problem, renamed, scenario_error, unsaid, warn
 from incast.progress import Progress, ProgressLine
 from incast.results.listing.forms import escaped
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.scenario import _toml
-from incast.scenario.starts import start
+from incast.scenario.starts import start, starts
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -74,10 +74,13 @@ class _Origin:
             raise renamed(error, dict((*self.names, *more))) from None
 
     def without_algorithm(self) -> _Origin:
-        """Returns the origin without the choices of a whole algorithm; parameters that were set stay."""
-        kept = (text for text in self.overrides if not re.match(r"\s*cc\s*=", text))
+        """Returns the origin without the choices of an algorithm; parameters that were set stay."""
+        kept = (text for text in self.overrides if not _CHOICE.match(text))
         return replace(self, overrides=tuple(kept))
 
+
+_CHOICE = re.compile(r"""\s*cc\s*(=|\.\s*["']?(algorithm|preset)["']?\s*=)""")
+"""Overrides that choose an algorithm: the whole section, its name, or its preset."""
 
 SOMEWHERE = "scenario.toml"
 """The name of the file of a scenario that is in no file."""
@@ -131,6 +134,7 @@ class Scenario:
             ScenarioError: When something in the file or in an override is wrong; its text names every
                 problem with file, line and key, and what would be right.
         """
+        _refuse_missing(Path(path))
         core = _core.Scenario.load(os.fspath(path), list(overrides))
         return cls(core, _Origin(_core.read_text(os.fspath(path)), os.fspath(path), tuple(overrides)))
 
@@ -520,6 +524,13 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self.algorithm}, seed {self.seed}>"
+
+
+def _refuse_missing(path: Path) -> None:
+    """Raises if a file is missing that pages name like one of the scenarios to start from."""
+    if path.suffix == ".toml" and path.stem in (one.name for one in starts()) and not path.exists():
+        hint = f"`incast new {path.stem}` writes {path.name} here"
+        raise scenario_error([Problem("there is no such file", file=os.fspath(path), hint=hint)])
 
 
 def template(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Scenario:

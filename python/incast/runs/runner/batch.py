@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Batch:
         self.state = State(0) if state is None else state
         self.state.runs += len(self.jobs)
         self._failed_before = list(self.state.failures)
+        self._found: dict[int, str] = {}
         self.infos: dict[int, dict[str, Any]] = {}
         self.errors: dict[int, str] = {}
         self.results: dict[int, Result] = {}
@@ -122,6 +123,7 @@ class Batch:
             if info is not None:
                 self.infos[index] = info
                 self.state.reused += 1
+                self._judge(index, info)
                 return None
         folder = "" if job.folder is None else os.fspath(job.folder)
         file = str(Path(job.scenario.file).with_suffix(".toml"))
@@ -137,20 +139,24 @@ class Batch:
             self.state.shares.pop(done.index, None)
             if info is not None:
                 self.infos[done.index] = info
+                self._judge(done.index, info)
                 self.state.reused += done.reused
                 self.state.made += not done.reused
             else:
                 self.errors[done.index] = done.error or f"its result is not in {job.folder}"
+                self._fail(done.index, self.errors[done.index])
             if done.result is not None:
                 self.results[done.index] = done.result
             if done.cause is not None:
                 self.causes[done.index] = done.cause
-            self.state.failures = self._failures()
 
-    def _failures(self) -> list[Failure]:
-        found = dict(self.errors)
-        for n, info in self.infos.items():
-            if not is_sound(info):
-                outcome = info["outcome"]
-                found[n] = "; ".join([outcome["why"], *outcome["violations"]])
-        return self._failed_before + [Failure(self.jobs[n].label, found[n]) for n in sorted(found)]
+    def _judge(self, index: int, info: Mapping[str, Any]) -> None:
+        """Notes a run that did not end as it should."""
+        if not is_sound(info):
+            outcome = info["outcome"]
+            self._fail(index, "; ".join([outcome["why"], *outcome["violations"]]))
+
+    def _fail(self, index: int, why: str) -> None:
+        self._found[index] = why
+        found = [Failure(self.jobs[n].label, self._found[n]) for n in sorted(self._found)]
+        self.state.failures = self._failed_before + found

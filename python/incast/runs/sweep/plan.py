@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -151,7 +152,7 @@ def _split(text: str) -> list[str]:
 
 
 def plan(
-    file: Path,
+    file: str | os.PathLike[str],
     vary: Sequence[str],
     *,
     seeds: int = 1,
@@ -162,7 +163,7 @@ def plan(
     """Reads and checks all that a sweep runs, before anything runs.
 
     Args:
-        file: The scenario file.
+        file: The scenario file; not a scenario, since runs in other processes read the file again.
         vary: What to vary, each like ``cc=oscar,hpcc`` or ``traffic.0.load=0.5,0.8``; where only one traffic
             block has the key, its name will do: ``load=0.5,0.8``. ``cc=all`` means every algorithm that the
             scenario permits, in each combination, and ``contestant=all`` likewise every contestant.
@@ -172,8 +173,12 @@ def plan(
         results: The folder of all results.
 
     Raises:
+        TypeError: When it is given a scenario.
         ScenarioError: With the problems of all combinations.
     """
+    if isinstance(file, Scenario):
+        raise TypeError("plan() takes the file of a scenario: runs in other processes read it again")
+    file = Path(file)
     axes = tuple(axis(text) for text in vary)
     axes, overrides = _with_choice(axes, overrides)
     chosen = [a.key for a in axes if a.key in CHOICES]
@@ -334,7 +339,11 @@ def _applicable(
 
 
 def _gathered(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], list[str]]:
-    """Returns the axes with names in the place of files of contestants, and overrides that define these."""
+    """Returns the axes with names in the place of files, and overrides that define the contestants of these.
+
+    Raises:
+        ScenarioError: When a file cannot be read, or the axis takes none of its kind.
+    """
     gathered, texts = [], []
     for a in axes:
         values = a.values
@@ -342,6 +351,14 @@ def _gathered(axes: Sequence[Axis]) -> tuple[tuple[Axis, ...], list[str]]:
             names, defined = contestants.gathered([it for it in values if not it.startswith("{")])
             values = (*names, *(it for it in values if it.startswith("{")))
             texts += contestants.texts(defined)
+        elif a.key == ALGORITHM:
+            names, defined = contestants.gathered([it for it in values if not it.startswith("{")])
+            if defined:
+                raise ScenarioError(
+                    f"--vary cc={','.join(values)}: a file of contestants is no algorithm\n"
+                    "    help: --vary contestant=FILE, or --contestants FILE, takes them with their networks"
+                )
+            values = (*names, *(it for it in values if it.startswith("{")))
         gathered.append(replace(a, values=tuple(dict.fromkeys(values))))
     return tuple(gathered), texts
 

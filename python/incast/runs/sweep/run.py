@@ -291,7 +291,7 @@ class _Made:
         self._errors: dict[int, str] = {}
         self._asked: set[int] = set()
         self._over = False
-        self._written = -math.inf
+        self._due = -math.inf
 
     def make(self, runs: Iterable[int], execute: Callable[..., None]) -> None:
         """Makes the runs among some that have not been asked for.
@@ -316,10 +316,13 @@ class _Made:
             self._errors.update((new[n], error) for n, error in batch.errors.items())
 
         def progressed(batch: Batch) -> None:
-            if time.monotonic() - self._written > MANIFEST_EVERY_S:
+            begun = time.monotonic()
+            if begun > self._due:
                 take(batch)
                 self._write()
-                self._written = time.monotonic()
+                # One of ten thousand runs takes a while to write: at most a twentieth of all time.
+                now = time.monotonic()
+                self._due = now + max(MANIFEST_EVERY_S, 20 * (now - begun))
 
         try:
             execute(batch, progressed=progressed)
