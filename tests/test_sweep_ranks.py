@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import incast
-from blocks import joined, star, traffic
+from blocks import block, joined, star, traffic
 from helpers import SMALL, Incast
-from incast import stats, sweep
+from incast import Scenario, replicate, stats, sweep
 
 TRAINING = """\
 name = "training"
@@ -33,6 +33,11 @@ size = "64KB"
 ALONE = joined(
     star(2, "100Gbps", "1us", name="alone", cc={"algorithm": "constant"}),
     traffic("one", "h0", "h1", size="1000B"),
+)
+
+INCAST = joined(
+    star(4, "100Gbps", "1us", name="incast", cc={"algorithm": "swift"}),
+    block("[[traffic]]", kind="incast", to="h3", size="20KB"),
 )
 
 
@@ -148,7 +153,31 @@ def test_without_draws_there_is_no_interval(incast: Incast) -> None:
     (incast.folder / "small.toml").write_text(TRAINING)
     assert incast("sweep", "small.toml", "--seeds", "3", "--out", "drawn").returncode == 0
     (row,) = csv.DictReader((incast.folder / "drawn/summary.csv").read_text().splitlines())
-    assert (row["draws"], row["packets_dropped"], row["packets_dropped_ci95"]) == ("", "0.0", "0.0")
+    assert (row["draws"], row["packets_dropped"], row["packets_dropped_ci95"]) == ("", "0.0", "")
+
+
+def test_a_number_that_every_seed_has_gets_no_interval(incast: Incast) -> None:
+    # Only the order of packets that leave at once is drawn: the flows change places, and no mean changes.
+    (incast.folder / "incast.toml").write_text(INCAST)
+    done = incast("sweep", "incast.toml", "--vary", "cc=swift,constant", "--seeds", "3", "--out", "out")
+    assert done.returncode == 0
+    assert "±" not in done.stdout.replace(stats.SAME.partition(":")[0], "")
+    assert stats.SAME in " ".join(done.stdout.split())
+    assert stats.NO_DRAWS not in " ".join(done.stdout.split())
+    for row in csv.DictReader((incast.folder / "out/summary.csv").read_text().splitlines()):
+        assert (row["draws"], row["slowdown_all_mean_ci95"]) == ("", "")
+    # In the tables and the report, too.
+    for words in (("table", "out"), ("report", "out", "--out", "page.html")):
+        made = incast(*words)
+        assert made.returncode == 0, made.stderr
+    text = " ".join(incast("table", "out").stdout.split())
+    assert stats.SAME in text
+    assert "±" not in text.replace(stats.SAME, "")
+    made_by_seed = replicate(Scenario.from_toml(INCAST, "incast.toml"), 3)
+    assert str(made_by_seed.metrics["slowdown_all_mean"]).endswith(" (every seed)")
+    page = (incast.folder / "page.html").read_text()
+    assert stats.SAME in page
+    assert "± half of their" not in page
 
 
 def test_replications_without_draws_say_so() -> None:

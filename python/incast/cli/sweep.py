@@ -215,8 +215,9 @@ def _show(done: Sweep, by: Measure | None, required: Required) -> None:
         print(f"\n{_each(done, done.table)}")
     if len(done.table):
         order, ranked = ranking(what, done.summary)
-        print(f"\n{_means(done, done.summary, order)}")
-        notes = f"{_ranked(what, ranked)}{_notes(what, done.summary)}{note(what, done.differences)}"
+        text, used = _means(done, done.summary, order)
+        print(f"\n{text}")
+        notes = f"{_ranked(what, ranked)}{_notes(what, done.summary, used)}{note(what, done.differences)}"
         print(paragraph(notes))
     if text := shown(done, by):
         print(f"\n{text}")
@@ -245,17 +246,33 @@ def _ranked(what: Plan, by: str) -> str:
     return f"Ranked by {by}. " if len(_firsts(what)) > 1 else ""
 
 
-def _notes(what: Plan, means: Sheet) -> str:
-    """The explanation below the table."""
+def _notes(what: Plan, means: Sheet, used: Sequence[str]) -> str:
+    """The explanation below the table of these numbers."""
     jobs = _JOBS if any(value is not None for value in means.column("jobs_unfinished")) else ""
     bounds = " ≥: a lower bound, since flows did not finish." if any(means.column("at_least")) else ""
     if what.seeds == 1:
         return f"{jobs}{_SLOWDOWN}{bounds} --seeds adds confidence intervals."
+    return f"{''.join(f'{note} ' for note in _intervals(means, used))}{jobs}{_SLOWDOWN}{bounds}"
+
+
+def _intervals(means: Sheet, used: Sequence[str]) -> list[str]:
+    """Explanations of the intervals of these numbers, and of their absence."""
     draws = means.column("draws")
-    interval = "Mean over the seeds ± half of its 95 % confidence interval (Student's t). "
-    some = [] if all(draws) else [interval]
-    some += [f"{stats.NO_DRAWS} "] if any(draws) else []
-    return f"{''.join(some)}{jobs}{_SLOWDOWN}{bounds}"
+    several = [runs > 1 and not none for runs, none in zip(means.column("runs"), draws, strict=True)]
+    both = [
+        (value, half)
+        for name in used
+        for value, half, is_drawn in zip(
+            means.column(name), means.column(f"{name}_ci95"), several, strict=True
+        )
+        if is_drawn and value is not None
+    ]
+    parts = [
+        (stats.INTERVAL, any(half is not None for _, half in both)),
+        (stats.NO_DRAWS, any(draws)),
+        (stats.SAME, any(half is None for _, half in both)),
+    ]
+    return [text for text, is_said in parts if is_said]
 
 
 def _each(done: Sweep, sheet: Sheet) -> str:
@@ -265,10 +282,10 @@ def _each(done: Sweep, sheet: Sheet) -> str:
     def cell(name: str, n: int, one: float) -> str:
         return _cell(sheet.column(name)[n], None, one, _is_bound(sheet, name, n))
 
-    return _fitting(done, sheet, rows, ("seed", seeds), cell)
+    return _fitting(done, sheet, rows, ("seed", seeds), cell)[0]
 
 
-def _means(done: Sweep, sheet: Sheet, order: Sequence[int]) -> str:
+def _means(done: Sweep, sheet: Sheet, order: Sequence[int]) -> tuple[str, list[str]]:
     def cell(name: str, n: int, one: float) -> str:
         half = sheet.column(f"{name}_ci95")[n]
         return _cell(sheet.column(name)[n], half, one, _is_bound(sheet, name, n))
@@ -299,8 +316,8 @@ def _fitting(
     order: Sequence[int],
     last: tuple[str, Sequence[str]],
     cell: Callable[[str, int, float], str],
-) -> str:
-    """A table of the axes, a last column of them, warnings, and as many numbers as fit."""
+) -> tuple[str, list[str]]:
+    """A table of the axes, a last column of them, warnings, and as many numbers as fit, with their names."""
     what = done.plan
     left = [Column(text, left=True) for text in headings(what.axes)]
     rows = [[*(sheet.column(a.key)[n] for a in what.axes), last[1][n]] for n in order]
@@ -312,6 +329,7 @@ def _fitting(
         ]
     least = len(left)
     own = [call.measure for call in done.calls]
+    used: list[str] = []
     for measure in (*own, *map(find, SHOWN)):
         (name,), one = measure.metrics, measure.scale
         if measure not in own and all(value is None or value == 0 for value in sheet.column(name)):
@@ -321,5 +339,5 @@ def _fitting(
         text = table([*left, column], wider)
         if len(left) > least and any(cells(line) > WIDTH for line in text.splitlines()):
             continue
-        left, rows = [*left, column], wider
-    return table(left, rows)
+        left, rows, used = [*left, column], wider, [*used, name]
+    return table(left, rows), used

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from incast.results import stats
 from incast.results.decide import Difference, Word
 from incast.results.grid import Entry, Grid, headline
 from incast.results.listing.of_grid import MOST_REASONS, SHOWN, at_least, cell, estimate
@@ -135,8 +136,11 @@ def notes(decisions: Sequence[Decision], baseline: Baseline | None, grid: Grid) 
         grid: The entries with their runs.
     """
     said = []
-    if any(len(entry.runs) > 1 for entry in grid.entries):
+    found = [estimate(entry, measure) for entry in grid.entries for measure in measures(grid)]
+    if any(one and one.half_width is not None for one in found):
         said.append("Means over the seeds ± half of their 95 % intervals (Student's t).")
+    if any(one and one.drawn and one.same for one in found):
+        said.append(stats.SAME)
     if any(run.at_least for run in grid.runs):
         said.append("≥: a lower bound, since flows did not finish.")
     if unsound := sum(not run.sound for run in grid.runs):

@@ -173,7 +173,8 @@ class Estimate:
 
     Attributes:
         mean: The mean.
-        half_width: Half the width of the interval around it; None with a single value, and without draws.
+        half_width: Half the width of the interval around it; None with a single value, and where every seed has
+            the same, of which Student's t would make an interval without width.
         values: The value of each seed, in their order.
         confidence: The share of such intervals that contain the true mean.
         drawn: Whether the seeds made a difference, to this number or another one; see :func:`drawn`.
@@ -205,9 +206,14 @@ class Estimate:
         if n < 2 or any(math.isnan(value) for value in known):
             return cls(mean, None, known, confidence)
         if min(known) == max(known):
-            return cls(known[0], 0.0 if drawn else None, known, confidence, drawn)
+            return cls(known[0], None, known, confidence, drawn)
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (n - 1))
         return cls(mean, student(confidence, n - 1) * deviation / math.sqrt(n), known, confidence)
+
+    @property
+    def same(self) -> bool:
+        """Whether several seeds have the same value."""
+        return len(self.values) > 1 and min(self.values) == max(self.values)
 
     @property
     def low(self) -> float:
@@ -223,6 +229,8 @@ class Estimate:
         if not self.drawn:
             return f"{rounded(self.mean, 4)} (no draws)"
         mean = rounded(self.mean, 4)
+        if self.same:
+            return f"{mean} (every seed)"
         return mean if self.half_width is None else f"{mean} ± {rounded(self.half_width, 2)}"
 
 
@@ -233,6 +241,12 @@ def rounded(value: float, digits: int) -> str:
 
 NO_DRAWS = "No draws: every seed gives the same result, so there is no interval."
 """Explanation in the place of an interval."""
+
+SAME = "Without ±: the same with every seed, so there is no interval."
+"""Explanation of single numbers without an interval, where the seeds make a difference to others."""
+
+INTERVAL = "Mean over the seeds ± half of its 95 % confidence interval (Student's t)."
+"""Explanation of an interval."""
 
 
 def drawn(infos: Iterable[Mapping[str, Any]]) -> bool:

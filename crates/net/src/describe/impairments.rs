@@ -84,6 +84,51 @@ pub enum ErrorRate {
     Packet(Share),
 }
 
+impl ErrorRate {
+    /// Returns the probability that a packet of `size` bytes is corrupted, in units of 2^-64.
+    #[must_use]
+    pub fn of_packet(self, size: u64) -> u64 {
+        match self {
+            Self::Packet(share) => probability(share),
+            Self::Bit(share) => any_of(probability(share), 8 * size),
+        }
+    }
+
+    /// Returns the least mean length of bursts, in units of 2^-32 packets, with which packets of `size` bytes are corrupted
+    /// as often as this says: p / (1 - p), with which every good packet is followed by a burst. `None`: there is none.
+    #[must_use]
+    pub fn least_burst(self, size: u64) -> Option<u64> {
+        let p = self.of_packet(size);
+        u64::try_from((u128::from(p) << 32) / u128::from(p.wrapping_neg()).max(1)).ok()
+    }
+}
+
+/// Returns a probability in units of 2^-64, to the nearest; at most 1 - 2^-64.
+pub(crate) fn probability(share: Share) -> u64 {
+    let (attos, whole) = (share.attos().max(0) as u128, Share::ONE.attos() as u128);
+    u64::try_from(((attos << 64) + whole / 2) / whole).unwrap_or(u64::MAX)
+}
+
+/// Returns 1 - (1 - p)^bits, with p and the result in units of 2^-64, to 2 units for each bit.
+pub(crate) fn any_of(p: u64, mut bits: u64) -> u64 {
+    if p == 0 || bits == 0 {
+        return 0;
+    }
+    // The power of a number below 1, by squaring; each product is rounded down.
+    let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
+    let mut square = p.wrapping_neg();
+    let mut power: Option<u64> = None;
+    while bits > 0 {
+        if bits & 1 == 1 {
+            power = Some(power.map_or(square, |power| times(power, square)));
+        }
+        square = times(square, square);
+        bits >>= 1;
+    }
+    // 2^-64 less than the whole at most.
+    (!power.unwrap_or(0)).saturating_add(1)
+}
+
 /// The errors of a link, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkErrors {

@@ -5,7 +5,7 @@
 //! one of two states, as in the model of Gilbert and Elliott with no loss in one and certain loss in the other: a burst
 //! ends with each packet with the probability 1 / (its mean length), and begins with the one that gives the rate.
 
-use crate::describe::impairments::{ErrorRate, Share};
+use crate::describe::impairments::ErrorRate;
 use crate::random::draw;
 
 /// The errors of one direction of a link.
@@ -22,32 +22,6 @@ pub struct Corruption {
     known: Vec<(u16, u64)>,
 }
 
-/// Returns a probability in units of 2^-64, to the nearest; at most 1 - 2^-64.
-fn probability(share: Share) -> u64 {
-    let (attos, whole) = (share.attos().max(0) as u128, Share::ONE.attos() as u128);
-    u64::try_from(((attos << 64) + whole / 2) / whole).unwrap_or(u64::MAX)
-}
-
-/// Returns 1 - (1 - p)^bits, with p and the result in units of 2^-64, to 2 units for each bit.
-fn any_of(p: u64, mut bits: u64) -> u64 {
-    if p == 0 || bits == 0 {
-        return 0;
-    }
-    // The power of a number below 1, by squaring; each product is rounded down.
-    let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
-    let mut square = p.wrapping_neg();
-    let mut power: Option<u64> = None;
-    while bits > 0 {
-        if bits & 1 == 1 {
-            power = Some(power.map_or(square, |power| times(power, square)));
-        }
-        square = times(square, square);
-        bits >>= 1;
-    }
-    // 2^-64 less than the whole at most.
-    (!power.unwrap_or(0)).saturating_add(1)
-}
-
 impl Corruption {
     /// The errors of a direction of a link that draws from this stream; bursts have this mean length in packets, in units
     /// of 2^-32.
@@ -61,10 +35,7 @@ impl Corruption {
         if let Some((_, known)) = self.known.iter().find(|(of, _)| *of == size) {
             return *known;
         }
-        let new = match self.rate {
-            ErrorRate::Packet(share) => probability(share),
-            ErrorRate::Bit(share) => any_of(probability(share), 8 * u64::from(size)),
-        };
+        let new = self.rate.of_packet(u64::from(size));
         self.known.push((size, new));
         new
     }
@@ -91,6 +62,7 @@ impl Corruption {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::describe::impairments::{Share, any_of, probability};
 
     fn attos(attos: i64) -> Share {
         Share::of_attos(attos)

@@ -166,7 +166,7 @@ class Differences:
             measures: The measures that are in it.
         """
         if self.baseline is None:
-            return [_notes(self.grid)]
+            return [_notes(self.grid, measures, self.grid.entries)]
         every = [
             found
             for one in self.decisions
@@ -186,7 +186,8 @@ class Differences:
         if few := sorted({why for word, why in words if word is Word.TOO_FEW}):
             more = "; …" if len(few) > MOST_REASONS else ""
             parts.append(f"…: too few ({'; '.join(few[:MOST_REASONS])}{more}).")
-        return [*parts, _notes(self.grid)]
+        shown = [entry for entry in self.grid.entries if self.baseline.has(entry.values)]
+        return [*parts, _notes(self.grid, measures, shown)]
 
 
 def _mean_cell(entry: Entry, of: Estimate | None, declared: Measure) -> str:
@@ -292,14 +293,17 @@ def _runs(entry: Entry) -> str:
     return f"{len(sound):,}" if stats.drawn(run.info for run in sound) else f"{len(sound):,}, no draws"
 
 
-def _notes(grid: Grid) -> str:
+def _notes(grid: Grid, measures: Sequence[Measure], shown: Sequence[Entry]) -> str:
+    """The explanations of the means of these measures and entries."""
     several = [entry for entry in grid.entries if sum(run.sound for run in entry.runs) > 1]
-    drawn = [stats.drawn(run.info for run in entry.runs if run.sound) for entry in several]
+    found = [estimate(entry, measure) for entry in several if entry in shown for measure in measures]
     parts = []
-    if any(drawn):
-        parts.append("Mean over the seeds ± half of its 95 % confidence interval (Student's t).")
-    if not all(drawn):
+    if any(one and one.half_width is not None for one in found):
+        parts.append(stats.INTERVAL)
+    if not all(stats.drawn(run.info for run in entry.runs if run.sound) for entry in several):
         parts.append(stats.NO_DRAWS)
+    if any(one and one.drawn and one.same for one in found):
+        parts.append(stats.SAME)
     unsound = sum(not run.sound for run in grid.runs)
     if unsound:
         parts.append(f"Not counted: {number_of(unsound, 'run that is', 'runs that are')} not sound.")
@@ -333,8 +337,10 @@ def estimates(heading: str, metrics: Mapping[str, Estimate]) -> Listing:
     columns = [Column("number", left=True), Column("unit", left=True), Column("mean"), Column("±")]
     drawn = all(of.drawn for of in metrics.values())
     some = any(of.half_width is not None for of in metrics.values())
-    notes = "±: half of the confidence interval (Student's t)." if drawn and some else ""
-    return Listing(heading, columns, rows, notes if drawn else stats.NO_DRAWS)
+    notes = ["±: half of the confidence interval (Student's t)."] if some else []
+    if any(of.same for of in metrics.values()):
+        notes.append(stats.SAME)
+    return Listing(heading, columns, rows, " ".join(notes) if drawn else stats.NO_DRAWS)
 
 
 def fitted(grid: Grid, form: str) -> Listing:

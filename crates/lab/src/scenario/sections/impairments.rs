@@ -15,7 +15,7 @@ use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::{choice, section};
-use crate::grammar::setting::{Bound, Setting, Shape, wrong_type};
+use crate::grammar::setting::{Bound, Setting, Shape, write_decimal, wrong_type};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
 use crate::problem::{Problem, fault};
@@ -227,6 +227,31 @@ impl Errors {
         }
     }
 
+    /// Returns an error if bursts of this length cannot be so frequent that packets of this size have the rate.
+    fn too_frequent(&self, rate: ErrorRate, packet: Bytes) -> Option<Problem> {
+        let burst = self.burst?;
+        let least = rate.least_burst(packet.get());
+        if least.is_some_and(|least| least <= burst.bits().unsigned_abs()) {
+            return None;
+        }
+        let permille = |p: u64| (u128::from(p) * 1000) >> 64;
+        let (p, lasts) = (permille(rate.of_packet(packet.get())), write_decimal(burst));
+        let message = format!(
+            "{lasts}: bursts of {lasts} packets with a good one between any two corrupt less than the {}.{} % of packets of \
+             {packet} that the rate asks for",
+            p / 10,
+            p % 10,
+        );
+        let hint = match least.filter(|least| *least < 1_000_000 << 32) {
+            Some(least) => {
+                let tenths = (u128::from(least) * 10 + (1 << 31)) >> 32;
+                format!("burst = {}.{} or more, or a lower rate", tenths / 10, tenths % 10)
+            }
+            None => "without a burst every packet is corrupted".to_owned(),
+        };
+        Some(fault("burst", message).with_hint(hint))
+    }
+
     /// Returns the links that it names.
     ///
     /// # Errors
@@ -246,16 +271,21 @@ impl Errors {
 }
 
 /// Returns the errors of links, one entry for each link that has any, and reports what is wrong with them. The
-/// topology's own come first.
+/// topology's own come first, and `packet` is the largest one.
 fn errors(
     own: Vec<LinkErrors>,
     blocks: &[Errors],
+    packet: Bytes,
     fabric: &Fabric,
     reading: &mut Reading,
 ) -> Vec<LinkErrors> {
     let mut found: BTreeMap<u32, LinkErrors> = own.into_iter().map(|errors| (errors.link, errors)).collect();
     for (block, errors) in blocks.iter().enumerate() {
-        match (errors.rate(), errors.links(fabric)) {
+        let rate = errors.rate().and_then(|rate| match errors.too_frequent(rate, packet) {
+            Some(problem) => Err(problem),
+            None => Ok(rate),
+        });
+        match (rate, errors.links(fabric)) {
             (Ok(rate), Ok(links)) => {
                 let burst = errors.burst.map(|burst| burst.bits().unsigned_abs());
                 found.extend(links.into_iter().map(|link| (link, LinkErrors { link, rate, burst })));
@@ -295,7 +325,7 @@ impl Effect for Impairments {
 
     fn check(&self, scope: &Scope<'_>, reading: &mut Reading) {
         if let Some(fabric) = scope.fabric {
-            errors(Vec::new(), &self.errors, fabric, reading);
+            errors(Vec::new(), &self.errors, scope.largest_packet(), fabric, reading);
             receivers(&self.receivers, scope, fabric, reading);
         }
         let reads_one_way = scope.algorithms.iter().any(|cc| cc.signals().contains(Signals::ONE_WAY_DELAY));
@@ -336,7 +366,7 @@ pub(crate) fn settings(
         clock_offset: *clock_offset,
         clock_drift: *clock_drift,
         base_rtt_error: *base_rtt_error,
-        errors: errors(own, blocks, fabric, reading),
+        errors: errors(own, blocks, scope.largest_packet(), fabric, reading),
         receivers: receivers(slow, scope, fabric, reading),
     };
     (impairments, Detection { switches: *switch_detection, hosts: *host_detection })
@@ -401,6 +431,9 @@ mod tests {
         assert_eq!(problems(&format!("errors = [{all}, {second}]")), format!("{expected:?}"));
         let none: Vec<(u32, ErrorRate)> = Vec::new();
         assert_eq!(problems("base_rtt_error = \"-20%\", clock_drift = 0.01"), format!("{none:?}"));
+        // The shortest bursts that can be so frequent: 0.9 / 0.1 = 9, and any without errors.
+        assert!(problems("errors = [{ packet_error_rate = 0.9, burst = 9 }]").starts_with("[("));
+        assert!(problems("errors = [{ packet_error_rate = 0, burst = 1 }]").starts_with("[("));
     }
 
     #[test]
@@ -436,6 +469,15 @@ mod tests {
             ),
             ("errors = [{ bit_error_rate = \"101%\" }]", "is out of range"),
             ("errors = [{ bit_error_rate = 1e-9, burst = 0.5 }]", "is out of range"),
+            // 0.9 / 0.1 = 9.
+            (
+                "errors = [{ packet_error_rate = 0.9, burst = 1.5 }]",
+                "errors.0.burst: 1.5: bursts of 1.5 packets with a good one between any two corrupt less than the",
+            ),
+            ("errors = [{ packet_error_rate = 0.9, burst = 8.9 }]", "burst = 9.0 or more, or a lower rate"),
+            ("errors = [{ packet_error_rate = \"100%\", burst = 1000 }]", "without a burst every packet is corrupted"),
+            // A packet of 1060 B: p = 1 - 0.999^8480 = 0.99979; p / (1 - p) = 4836.9.
+            ("errors = [{ bit_error_rate = 0.001, burst = 100 }]", "burst = 4836.9 or more"),
             (
                 "receivers = [{ hosts = [\"h0\", \"s1\"], rate = \"1Gbps\", buffer = \"1MB\" }]",
                 "receivers.0.hosts.1: s1 is a switch; only hosts receive",
