@@ -268,7 +268,7 @@ def test_percentiles_of_the_worked_example(rank: float, value: float) -> None:
 
 def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
     """The ledger, the report and the pictures use the percentiles of `stats`."""
-    from incast.report.flows import Flows, classes
+    from incast.report.flows import Flows, distribution, of_class
     from incast.results import measures
     from incast.results.measures.view import View
 
@@ -276,7 +276,7 @@ def test_every_table_has_the_same_percentiles(result: incast.Result) -> None:
     p99 = sorted(slowdown)[math.ceil(0.99 * len(slowdown)) - 1]
     assert stats.percentile(slowdown, 99) == p99
     assert measures.slowdown(View("x", result), "p99").value == p99
-    of_all = classes(Flows.of(result))["all"]
+    of_all = distribution(of_class(Flows.of(result), "all"))
     assert of_all is not None
     assert of_all["p99"] == p99
     # An even number of values: the lower of the two in the middle.

@@ -113,6 +113,8 @@ def test_everything_shows_itself_as_tables(jupyter: Path) -> None:
         "scenario.with_(name='<b>&').run()": "<b>&: OSCAR",
         "incast.compare(scenario, 'oscar,hpcc')": "HPCC",
         "incast.replicate(scenario, seeds=2)": "mean slowdown of flows",
+        "result.flows": "3 rows",
+        "result.port_series": "the first 50 of ",
         sweep: "HPCC",
     }
     outputs = run(cells(SETUP, *shown), jupyter)

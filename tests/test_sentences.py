@@ -200,6 +200,38 @@ def test_workloads_are_not_compared_with_each_other() -> None:
     ]
 
 
+def test_of_many_workloads_and_comparisons_only_the_first_have_a_sentence() -> None:
+    loads = [f"0.{n:02}" for n in range(1, 21)]
+    of = crossed(loads, dict.fromkeys(loads[:9], 0.5))
+    found = texts(of)
+    assert found[0] == "OSCAR has the lowest p99 of small flows in 11 of 20 workloads."
+    assert found[1:7] == [
+        f"At load {load}: HPCC has the lowest p99 of small flows: 50 % below OSCAR." for load in loads[:6]
+    ]
+    assert found[7:] == ["And 3 more workloads that differ, in the table below."]
+    # The second measure has one sentence on all, and comparisons with a baseline are in the table.
+    both = [SMALL, find("mean.all")]
+    pairs = [
+        Decision(("hpcc", load), ("oscar", load), dict.fromkeys([SMALL.name, "mean.all"], BETTER))
+        for load in loads
+    ]
+    again = [one.text for one in sentences(of, pairs, both)]
+    assert again == [*found, "OSCAR has the lowest mean slowdown of flows in 11 of 20 workloads."]
+    # Where a rule has chosen the seeds none is ranked; the first comparisons have the first measure.
+    unranked = [one.text for one in sentences(of, pairs, both, ranked=False)]
+    assert len(unranked) == 7
+    assert unranked[0].startswith("HPCC, load 0.01: p99 of small flows")
+    assert "mean" not in unranked[0]
+    assert unranked[6] == "And 14 more comparisons, in the table below."
+
+
+def test_of_many_entries_that_are_not_ranked_only_the_first_have_a_sentence() -> None:
+    bad = {f"oscar:w{n}": runs(1, 2, 3, end="stalled") for n in range(8)}
+    found = texts(grid(hpcc=runs(1, 2, 3), swift=runs(1, 2, 3), **bad))
+    assert sum("is not ranked" in text for text in found) == 6
+    assert "And 2 more entries that are not ranked, in the table below." in found
+
+
 def test_slowdowns_of_other_topologies_have_other_ideals_and_times_have_none() -> None:
     axes = [Axis("topology.rate", ("100Gbps", "400Gbps"))]
     of = made_of("made", axes, {("100Gbps",): runs(2, 3, 4), ("400Gbps",): runs(4, 6, 8)})

@@ -28,7 +28,9 @@ from incast.scenario.contestants import choose_contestants
 from incast.tuning import aim, space
 from incast.tuning.check import FIRST_SEED, loss
 from incast.tuning.front import compromise, front, hypervolume
+from incast.tuning.plan import plan
 from incast.tuning.robust import lost, robust
+from incast.tuning.runs import Runs
 from incast.tuning.search import best, importances, search
 from incast.tuning.space import Parameter
 from incast.tuning.trial import Bench, Outcome, Trial, Wanted, compared, looks, measure
@@ -267,7 +269,14 @@ def test_importances_say_which_parameter_matters() -> None:
 
 
 EFFECTIVE = {
-    "cc": {"algorithm": "swift", "beta": 0.8, "base_target": "20us", "retx_reset": 5, "unit": "packet"},
+    "cc": {
+        "algorithm": "swift",
+        "beta": 0.8,
+        "base_target": "20us",
+        "retx_reset": 5,
+        "unit": "packet",
+        "mode": "a",
+    },
     "switch": {"ecn": {"kmin": "10KB", "pmax": 1}},
 }
 
@@ -283,6 +292,14 @@ EFFECTIVE = {
         ("switch.ecn.kmin=0.1 BDP:2 BDP", Parameter("switch.ecn.kmin", "bdp", 0.1, 2.0)),
         ("cc.unit=packet,bdp", Parameter("cc.unit", "choice", choices=("packet", "bdp"))),
         ("cc.beta=0.2, 1", Parameter("cc.beta", "choice", choices=(0.2, 1))),
+        (
+            "switch.ecn.kmin+kmax=1KB:4KB:log",
+            Parameter("switch.ecn.kmin", "bytes", 1000, 4000, True, also=("switch.ecn.kmax",)),
+        ),
+        (
+            "cc.unit + cc.mode = packet, bdp",
+            Parameter("cc.unit", "choice", choices=("packet", "bdp"), also=("cc.mode",)),
+        ),
     ],
 )
 def test_ranges_and_values_are_read(spec: str, wanted: Parameter) -> None:
@@ -302,6 +319,11 @@ def test_ranges_and_values_are_read(spec: str, wanted: Parameter) -> None:
         ("cc.base_target=5us:50", "in units of the same kind"),
         ("cc.base_target=fast:50us", "'fast' is neither a number nor a quantity"),
         ("cc.betta=0:1", "swift has no parameter 'betta'; did you mean \"cc.beta\""),
+        ("cc.beta+beta=0.1:1", "this key is given twice"),
+        ("cc.beta+=0.1:1", "expected a key and its range"),
+        ("cc.beta+betta=0.1:1", "swift has no parameter 'betta'"),
+        ("cc.beta+topology.rate=0.1:1", "network and traffic are the question"),
+        ("cc.beta+retx_reset=1:4", "keys that move together take values of the same kind"),
         ("cc=swift,oscar", "one algorithm is tuned at a time"),
         ("topology.rate=100Gbps:400Gbps", "network and traffic are the question"),
     ],
@@ -311,6 +333,34 @@ def test_wrong_ranges_are_refused_with_what_would_be_right(spec: str, wrong: str
         space.read(spec, EFFECTIVE)
     assert f"--vary {spec}" in str(error.value)
     assert wrong in str(error.value)
+
+
+def test_keys_that_move_together_have_one_value() -> None:
+    step = space.read("switch.ecn.kmin+kmax=1KB:4KB", EFFECTIVE)
+    assert (step.name, step.label) == ("kmin+kmax", "switch.ecn.kmin+switch.ecn.kmax")
+    assert str(step) == "switch.ecn.kmin+switch.ecn.kmax=1KB:4KB"
+    both = {"cc.x": 0.5, "switch.ecn.kmin": "2KB", "switch.ecn.kmax": "2KB"}
+    assert space.values_of([X, step], (0.5, "2KB")) == both
+    # In the default setting they may differ; then no value stands for both.
+    assert space.together(["2KB", "2KB"]) == "2KB"
+    default = space.together(["2KB", "8KB"])
+    assert default == "2KB and 8KB"
+    assert not step.has(default)
+    assert space.values_of([X, step], (0.5, default)) == {"cc.x": 0.5}
+    with pytest.raises(ScenarioError, match=r"switch\.ecn\.kmax: this key is varied twice"):
+        space.checked([step, space.read("switch.ecn.kmax=1KB:4KB", {"switch": {"ecn": {"kmax": "1KB"}}})])
+
+
+def test_a_step_of_marks_is_tuned(loaded: Path, tmp_path: Path) -> None:
+    what = plan(
+        loaded, contestant="dctcp", vary=["switch.ecn.kmin+kmax=10KB:200KB:log"], objectives=["mean.small"]
+    )
+    runs = Runs(what.scenario, what.parameters, what.aim, tmp_path)
+    made = runs.scenario(("30KB",), 1).to_toml()
+    assert [line for line in made.splitlines() if line.startswith(("kmin", "kmax"))] == [
+        'kmin = "30KB"',
+        'kmax = "30KB"',
+    ]
 
 
 def test_values_are_written_with_few_digits_within_the_range() -> None:

@@ -1,6 +1,6 @@
 """The compiled core. A test holds these stubs against the module; use the package's own classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -834,6 +834,17 @@ class ColumnInfo:
 def tables() -> list[TableInfo]:
     """Returns the tables that a result can have, in order."""
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Returns the known word that is most likely meant by another, if any is near enough.
+
+    At most a third of the letters differ (by insertion, deletion, replacement or exchange of neighbours), or
+    one word begins with the other.
+
+    Args:
+        word: The word that was written.
+        known: The words that are possible. Of several that are equally near, the first is taken.
+    """
+
 class Table:
     """A table of a result.
 
@@ -843,6 +854,8 @@ class Table:
     """
 
     def __len__(self) -> int: ...
+    def _repr_html_(self) -> str:
+        """Its first rows as a table of HTML, for notebooks; the package adds it to the compiled class."""
     def __getitem__(self, key: str, /) -> npt.NDArray[Any]:
         """Returns the column of a name: :meth:`column`."""
     def keys(self) -> list[str]:

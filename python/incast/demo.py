@@ -18,6 +18,7 @@ from incast.cli.outcome import ending
 from incast.cli.table import columns, number, paragraph, section, table
 from incast.cli.tables import ranked
 from incast.progress import duration
+from incast.results import censored
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.scenario import Interrupted, Scenario
@@ -64,7 +65,7 @@ MICROBURST_NOTE = (
 )
 LOAD_NOTE = (
     "CacheFollower: slowdown, which is completion time divided by that on the idle path (no unit): of flows "
-    "up to 150 KB, of larger ones, and of all. {loads}"
+    "up to 150 KB, of larger ones, and of all; ≥: a lower bound, since flows did not finish. {loads}"
 )
 STAR_NOTE = "A star: this load is not steady, and the numbers are of a transient."
 PRESETS_NOTE = (
@@ -230,12 +231,12 @@ def _burst(result: Result) -> list[str]:
 
 
 def _slowdown(result: Result) -> list[str]:
-    """Slowdowns of the finished flows that count: small, large and all."""
-    by_class = {s["class"]: s for s in result.info["summary"]["slowdowns"] if s["group"] is None}
+    """Slowdowns of the flows that count: small, large and all; lower bounds where some did not finish."""
+    numbers, at_least = censored.metrics(result)
     cells = []
-    for name, key in (("small", "p99"), ("large", "mean"), ("all", "mean")):
-        slowdown = by_class.get(name, {}).get("slowdown")
-        cells.append(number(slowdown[key]) if slowdown else "–")
+    for name in ("slowdown_small_p99", "slowdown_large_mean", "slowdown_all_mean"):
+        bound = "≥ " if name in at_least else ""
+        cells.append(f"{bound}{number(numbers[name])}" if name in numbers else "–")
     return cells
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 
-from incast._core import PluginError, Problem, ResultError, ScenarioError, WireError, scenario_error
+from incast._core import (
+    PluginError,
+    Problem,
+    ResultError,
+    ScenarioError,
+    WireError,
+    nearest,
+    scenario_error,
+)
 
 __all__ = [
     "IncastWarning",
@@ -20,47 +28,6 @@ __all__ = [
     "unsaid",
     "warn",
 ]
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Returns the known word that is most likely meant by another, if any is near enough.
-
-    The rule is the core's for scenario files: at most a third of the letters differ (by insertion, deletion,
-    replacement or exchange of neighbours), or one word begins with the other.
-
-    Args:
-        word: What was written.
-        known: The words that are possible. Of several that are equally near, the first is taken.
-    """
-    plain = _plain(word)
-    found: str | None = None
-    least = 0
-    for candidate in known:
-        other = _plain(candidate)
-        changes = _changes(plain, other)
-        begins = min(len(plain), len(other)) >= 3 and (other.startswith(plain) or plain.startswith(other))
-        if (begins or changes * 3 <= max(len(plain), len(other))) and (found is None or changes < least):
-            found, least = candidate, changes
-    return found
-
-
-def _plain(text: str) -> str:
-    return text.lower().translate(str.maketrans("- .", "___"))
-
-
-def _changes(a: str, b: str) -> int:
-    """Returns the number of single-letter changes between two words (optimal string alignment distance)."""
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            best = min(last[j - 1] + (x != y), last[j] + 1, row[j - 1] + 1)
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                best = min(best, before[j - 2] + 1)
-            row.append(best)
-        before, last = last, row
-    return last[-1]
 
 
 def renamed(error: ScenarioError, names: Mapping[str, str]) -> ScenarioError:

@@ -36,7 +36,7 @@ _TYPES = {
         "delivered_ps": pa.int64(), "finish_ps": pa.int64(),
         "fct_ps": pa.int64(), "ideal_fct_ps": pa.int64(), "slowdown": pa.float64(), "base_rtt_ps": pa.int64(),
         "packets": pa.int64(), "resent_packets": pa.int64(), "marked_packets": pa.int64(),
-        "timeouts": pa.uint32(), "finished": pa.bool_(),
+        "timeouts": pa.uint32(), "started": pa.bool_(), "finished": pa.bool_(),
     },
     "ports": {
         "node": pa.string(), "node_id": pa.uint32(), "port": pa.uint16(), "peer": pa.string(),
@@ -191,6 +191,7 @@ class Made:
             "resent_packets": np.zeros(self.flows, np.int64),
             "marked_packets": np.zeros(self.flows, np.int64),
             "timeouts": np.zeros(self.flows, np.int64),
+            "started": n >= 0,
             "finished": ~without,
         }
 

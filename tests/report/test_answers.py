@@ -298,6 +298,42 @@ def test_a_thousand_results_make_a_page_of_some_size(tmp_path: Path, entries: in
     assert Lines(file.read_text()).nodes <= 40_000
 
 
+TINY = """
+seed = 1
+topology = { kind = "star", hosts = 3, rate = "100Gbps", delay = "1us" }
+cc = { algorithm = "oscar" }
+traffic = [{ name = "f", kind = "flows", from = ["h0", "h1"], to = "h2", size = "20KB" }]
+probe = { ports = ["to h2"], interval = "1us", limits = "1us" }
+"""
+
+
+def test_two_hundred_real_results_make_a_page_of_some_size(tmp_path: Path) -> None:
+    """Runs of tiny stars, with all that a real result has: samples, network, limits, the scenario."""
+    scenario = incast.Scenario.from_toml(TINY, "tiny.toml")
+    delays = [f"{1000 + 10 * n}ns" for n in range(100)]
+    its: dict[tuple[str, ...], list[Run]] = {
+        (cc, delay): [run_of(scenario.with_algorithm(cc).with_({"topology.delay": delay}).run())]
+        for cc in ("oscar", "hpcc")
+        for delay in delays
+    }
+    axes = [Axis("cc", ("oscar", "hpcc")), Axis("topology.delay", tuple(delays))]
+    grid = made_of("tiny", axes, its)
+    file = report.write(grid, tmp_path / "a.html", baseline="oscar", require=["p99.small < 100"])
+    page = file.read_text()
+    lines = Lines(page)
+    few = Grid(grid.name, grid.axes, grid.entries[: MOST_DETAILED // 2] + grid.entries[100:112])
+    start = report.write(few, tmp_path / "b.html", baseline="oscar", require=["p99.small < 100"])
+    # 1,000 results may have 20 MB and 40,000 nodes. Both pages have details of 24 entries; each further entry
+    # has its share of them.
+    further = 200 - MOST_DETAILED
+    assert file.stat().st_size - start.stat().st_size <= further * 20e3
+    assert lines.nodes - Lines(start.read_text()).nodes <= further * 40
+    assert (file.stat().st_size <= 20e6, lines.nodes <= 40_000) == (True, True)
+    assert len(table(page)) == 1 + 200
+    assert "Requirements: 200 of 200 met" in lines.texts
+    assert page.count('<path class="l-sending"') == 2 * MOST_DETAILED
+
+
 def test_a_run_without_a_result_is_named(tmp_path: Path) -> None:
     grid = Grid.of(results(tmp_path))
     grid = replace(grid, failed={"cc=oscar seed=4": "the disk is full"}, command="incast sweep x.toml")

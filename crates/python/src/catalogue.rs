@@ -1,6 +1,6 @@
 //! Names that scenario files can use: topologies, traffic, distributions of flow sizes.
 
-use incast_lab::grammar::{Bound, Entry, Fallback, KeyInfo};
+use incast_lab::grammar::{self, Bound, Entry, Fallback, KeyInfo};
 use incast_lab::scenario::catalogue;
 use incast_lab::scenario::contestant::ContestantInfo;
 use incast_lab::sizes::{BUILT_IN, SizeDistribution};
@@ -213,4 +213,11 @@ fn key(info: KeyInfo) -> Key {
         },
         source: info.source,
     }
+}
+
+/// Returns the known word that is most likely meant by another, if any is near enough.
+#[pyfunction]
+pub(crate) fn nearest(word: &str, known: &pyo3::Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let known: Vec<String> = known.try_iter()?.map(|one| one?.extract()).collect::<PyResult<_>>()?;
+    Ok(grammar::nearest(word, known.iter().map(String::as_str)).map(str::to_owned))
 }

@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::catalogue::{
         Contestant, Distribution, Key, Kind, NamedTopology, contestants, distributions, named_topologies,
-        sections, topologies, traffic,
+        nearest, sections, topologies, traffic,
     };
 
     #[pymodule_export]

@@ -119,7 +119,8 @@ class Question:
         """Returns the document of a setting."""
         made = copy.deepcopy(self.document)
         for parameter, value in zip(self.parameters, setting, strict=True):
-            put(made, parameter.key, value)
+            for key in parameter.keys:
+                put(made, key, value)
         return made
 
     def scenario(self, candidate: Document, side: Side, seed: int) -> Scenario:

@@ -154,7 +154,7 @@ def _file(question: Question, document: dict[str, Any], side: Side, seed: int) -
 def manifest(done: Attack) -> dict[str, Any]:
     """Returns the record of an attack: no time of day, so that the same attack gives the same bytes."""
     question = done.question
-    keys = [parameter.key for parameter in question.parameters]
+    keys = [parameter.label for parameter in question.parameters]
     return {
         "format": FORMAT,
         "format_version": 1,

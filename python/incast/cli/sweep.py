@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from incast._terminal import WIDTH, cells
 from incast.cli.differences import (
@@ -38,7 +39,8 @@ from incast.cli.table import Column, number, paragraph, section, table
 from incast.errors import Problem, ScenarioError, unsaid
 from incast.results import stats
 from incast.results.grid import Grid, headline, made_of
-from incast.results.listing.of_grid import SHOWN
+from incast.results.listing.marks import Marked
+from incast.results.listing.of_grid import FLOWS, SHOWN
 from incast.results.measures.named import Measure, find
 from incast.runs import store
 from incast.runs.runner import Executor, Local
@@ -275,24 +277,48 @@ def _intervals(means: Sheet, used: Sequence[str]) -> list[str]:
     return [text for text, is_said in parts if is_said]
 
 
+Cell: TypeAlias = Callable[[Measure, int, Marked], str]
+"""Gives the cell of a measure in a row, and marks it."""
+
+
 def _each(done: Sweep, sheet: Sheet) -> str:
     seeds = [f"{seed:,}" for seed in sheet.column("seed")]
     rows = range(len(sheet))
 
-    def cell(name: str, n: int, one: float) -> str:
-        return _cell(sheet.column(name)[n], None, one, _is_bound(sheet, name, n))
+    def cell(measure: Measure, n: int, marked: Marked) -> str:
+        (name,) = measure.metrics
+        text = _cell(sheet.column(name)[n], None, measure.scale, _is_bound(sheet, name, n))
+        return _marked(text, done, measure, _values(done, sheet, n), sheet.column("seed")[n], marked)
 
     return _fitting(done, sheet, rows, ("seed", seeds), cell)[0]
 
 
 def _means(done: Sweep, sheet: Sheet, order: Sequence[int]) -> tuple[str, list[str]]:
-    def cell(name: str, n: int, one: float) -> str:
+    def cell(measure: Measure, n: int, marked: Marked) -> str:
+        (name,) = measure.metrics
         half = sheet.column(f"{name}_ci95")[n]
-        return _cell(sheet.column(name)[n], half, one, _is_bound(sheet, name, n))
+        text = _cell(sheet.column(name)[n], half, measure.scale, _is_bound(sheet, name, n))
+        return _marked(text, done, measure, _values(done, sheet, n), None, marked)
 
     both = zip(sheet.column("runs"), sheet.column("draws"), strict=True)
     runs = [f"{runs:,}, {draws}" if draws else f"{runs:,}" for runs, draws in both]
     return _fitting(done, sheet, order, ("runs", runs), cell)
+
+
+def _values(done: Sweep, sheet: Sheet, n: int) -> tuple[str, ...]:
+    return tuple(sheet.column(a.key)[n] for a in done.plan.axes)
+
+
+def _marked(
+    text: str, done: Sweep, measure: Measure, values: tuple[str, ...], seed: int | None, marked: Marked
+) -> str:
+    """Marks a percentile that is the largest value of a run, of one seed or of any."""
+    if measure.rank is None or measure.slowdown_of is None:
+        return text
+    by_seed = done.behind.get(values, {})
+    size = measure.slowdown_of
+    behind = [of[size] for its_seed, of in by_seed.items() if seed in (None, its_seed)]
+    return marked.percentile(text, measure.rank, behind)
 
 
 def _is_bound(sheet: Sheet, name: str, n: int) -> bool:
@@ -315,7 +341,7 @@ def _fitting(
     sheet: Sheet,
     order: Sequence[int],
     last: tuple[str, Sequence[str]],
-    cell: Callable[[str, int, float], str],
+    cell: Cell,
 ) -> tuple[str, list[str]]:
     """A table of the axes, a last column of them, warnings, and as many numbers as fit, with their names."""
     what = done.plan
@@ -328,16 +354,19 @@ def _fitting(
             [*row, "yes" if sheet.column("warnings")[n] else ""] for row, n in zip(rows, order, strict=True)
         ]
     least = len(left)
+    marked = Marked(FLOWS)
     own = [call.measure for call in done.calls]
     used: list[str] = []
     for measure in (*own, *map(find, SHOWN)):
-        (name,), one = measure.metrics, measure.scale
+        (name,) = measure.metrics
         if measure not in own and all(value is None or value == 0 for value in sheet.column(name)):
             continue
         column = Column(*measure.heading)
-        wider = [[*row, cell(name, n, one)] for row, n in zip(rows, order, strict=True)]
+        its = Marked(FLOWS)
+        wider = [[*row, cell(measure, n, its)] for row, n in zip(rows, order, strict=True)]
         text = table([*left, column], wider)
         if len(left) > least and any(cells(line) > WIDTH for line in text.splitlines()):
             continue
         left, rows, used = [*left, column], wider, [*used, name]
-    return table(left, rows), used
+        marked.few = marked.few or its.few
+    return "\n".join([table(left, rows), *map(paragraph, marked.notes())]), used

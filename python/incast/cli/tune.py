@@ -287,9 +287,10 @@ def _settings(done: Tuning) -> str:
                 "* the setting that is chosen: its largest loss against the best of each objective is least"
             )
         )
+    names = {p.key: p.name for p in done.plan.parameters}
     lines += [
         paragraph(
-            f"Share of {name} explained: " + ", ".join(f"{_name(k)} {100 * v:.0f} %" for k, v in of.items())
+            f"Share of {name} explained: " + ", ".join(f"{names[k]} {100 * v:.0f} %" for k, v in of.items())
         )
         for name, of in done.importances.items()
         if len(of) > 1
@@ -300,10 +301,6 @@ def _settings(done: Tuning) -> str:
             paragraph(f"Hypervolume after each generation of {GENERATION} trials: {shares} % of the last")
         )
     return "\n".join(lines)
-
-
-def _name(key: str) -> str:
-    return key.rpartition(".")[2]
 
 
 def _amount(trial: Trial, n: int, objective: Measure) -> str:

@@ -27,6 +27,9 @@ _LOOKS = {
 }
 """The colour and the hatch of each limit."""
 
+COLOURS = {name: colour for name, (colour, _) in _LOOKS.items()}
+"""The colour of each limit, from the bottom of a stack to its top."""
+
 _UNITS = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 
 
@@ -64,13 +67,10 @@ def _over_sizes(result: Result, bins: int, given: Axes | None) -> Axes:
     if not divided.has_limits(result):
         raise ValueError("the time of flows is not divided")
     times = result.flow_times()
-    size = result.flows.column("size_bytes").astype(np.float64)
-    chosen = divided.chosen_by_default(result) & ~np.isnan(size)
     if not len(times.size_bytes):
         raise ValueError("no flow with a size finished")
     edges = equal_bins(times, bins)
-    place = np.searchsorted(edges, size, side="left") - 1
-    shares = [result.limit_shares(chosen & (place == n)) for n in range(len(edges))]
+    shares = divided.by_size([result], edges)
     names = [name for name in divided.names(result) if any(of[name] for of in shares)]
     axes = _axes(given)
     bottom = np.zeros(len(edges))
@@ -78,7 +78,7 @@ def _over_sizes(result: Result, bins: int, given: Axes | None) -> Axes:
         height = np.array([100 * of[name] for of in shares])
         axes.bar(range(len(edges)), height, bottom=bottom, width=0.9, **_look(name))
         bottom += height
-    axes.set_xticks(range(len(edges)), [_from(edge) for edge in edges], rotation=45)
+    axes.set_xticks(range(len(edges)), [short_size(edge) for edge in edges], rotation=45)
     axes.set_xlabel("flows above this size")
     axes.set_ylabel("share of their time (%)")
     axes.set_ylim(0, 100)
@@ -118,8 +118,12 @@ def _look(name: str) -> dict[str, Any]:
     return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3, "label": name}
 
 
-def _from(edge: int) -> str:
-    """Returns a size in short form."""
+def short_size(edge: int) -> str:
+    """Returns a size in short form.
+
+    Args:
+        edge: The size in bytes.
+    """
     for size, unit in _UNITS:
         if edge >= size:
             return f"{edge / size:.3g} {unit}"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from incast.results import stats
 from incast.results.decide import Difference, Word
 from incast.results.grid import Entry, Grid, headline
-from incast.results.listing.of_grid import MOST_REASONS, SHOWN, at_least, cell, estimate
+from incast.results.listing.marks import Marked
+from incast.results.listing.of_grid import FLOWS, MOST_REASONS, SHOWN, estimate, shown_mean
 from incast.results.measures.named import UNITS, Measure, find
 from incast.results.paired import Baseline, Decision, compared, kinds
 
@@ -75,8 +76,8 @@ def measures(grid: Grid) -> list[Measure]:
     return found[:most]
 
 
-def rows(grid: Grid, decisions: Sequence[Decision], baseline: Baseline | None) -> list[Row]:
-    """Returns the rows of the table, or its columns if entries are rows.
+def rows(grid: Grid, decisions: Sequence[Decision], baseline: Baseline | None) -> tuple[list[Row], list[str]]:
+    """Returns the rows of the table, or its columns if entries are rows, and what their marks mean.
 
     Args:
         grid: The entries with their runs.
@@ -84,9 +85,10 @@ def rows(grid: Grid, decisions: Sequence[Decision], baseline: Baseline | None) -
         baseline: The baseline, if there is one.
     """
     found: list[Row] = []
+    marked = Marked(FLOWS)
     known = {one.of: one.differences for one in decisions}
     for measure in measures(grid):
-        values = [_value(entry, measure) for entry in grid.entries]
+        values = [_value(entry, measure, marked) for entry in grid.entries]
         if all(math.isnan(value.value) for value in values):
             continue
         found.append(Row(measure.words, UNITS.get(measure.kind, ""), values))
@@ -97,14 +99,13 @@ def rows(grid: Grid, decisions: Sequence[Decision], baseline: Baseline | None) -
     found.append(Row("seeds", "", [Cell(f"{len(its):,}", len(its)) for its in runs]))
     flows = [sum(run.flows("all") for run in its) for its in runs]
     found.append(Row("flows", "", [Cell(f"{count:,}", count) for count in flows]))
-    return found
+    return found, marked.notes()
 
 
-def _value(entry: Entry, measure: Measure) -> Cell:
+def _value(entry: Entry, measure: Measure, marked: Marked) -> Cell:
     of = estimate(entry, measure)
-    return Cell(
-        cell(of, measure.scale, at_least(entry, measure)), math.nan if of is None else of.mean / measure.scale
-    )
+    text = shown_mean(entry, of, measure, marked)
+    return Cell(text, math.nan if of is None else of.mean / measure.scale)
 
 
 def _difference(

@@ -26,7 +26,7 @@ from incast.results.paired import Baseline
 WIDTH = 720
 """Width of the picture in pixels; a narrower page scrolls it."""
 
-_LETTER = 6.6
+LETTER = 6.6
 """Width of a letter, about."""
 
 _MOST_LETTERS = 40
@@ -139,8 +139,15 @@ def _tick(value: float) -> str:
     return number(value).rstrip("0").rstrip(".") if "." in number(value) else number(value)
 
 
-def _text(kind: str, x: float, y: float, text: str) -> str:
-    """Returns a text; a long one is cut, and whole in its title."""
+def words(kind: str, x: float, y: float, text: str) -> str:
+    """Returns a text; a long one is cut, and whole in its title.
+
+    Args:
+        kind: Its class.
+        x: Its place.
+        y: Its base line.
+        text: The text.
+    """
     if cells(text) > _MOST_LETTERS:
         text = f"{escaped(text[: _MOST_LETTERS - 1])}…<title>{escaped(text)}</title>"
     else:
@@ -148,7 +155,14 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{text}</text>'
 
 
-def _segment(kind: str, begin: tuple[float, float], end: tuple[float, float]) -> str:
+def segment(kind: str, begin: tuple[float, float], end: tuple[float, float]) -> str:
+    """Returns a straight line.
+
+    Args:
+        kind: Its class.
+        begin: One of its ends.
+        end: The other one.
+    """
     (x1, y1), (x2, y2) = begin, end
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
@@ -166,32 +180,32 @@ def _rows(
     known = [point for point in points.values() if point]
     if len(known) < 2:
         return None
-    left = min(max(cells(entry.title) for entry in entries), _MOST_LETTERS) * _LETTER + 14
-    right = WIDTH - max(cells(point.text) for point in known) * _LETTER - 10
+    left = min(max(cells(entry.title) for entry in entries), _MOST_LETTERS) * LETTER + 14
+    right = WIDTH - max(cells(point.text) for point in known) * LETTER - 10
     scale = _scale(known, left, right)
     bottom = _TOP + _ROW * len(entries)
     parts = []
     for tick in scale.ticks(6):
         x = scale.at(tick)
-        parts += [_segment("grid", (x, _TOP), (x, bottom)), _text("tick", x, bottom + 14, _tick(tick))]
+        parts += [segment("grid", (x, _TOP), (x, bottom)), words("tick", x, bottom + 14, _tick(tick))]
     unit = UNITS.get(measure.kind, "")
     name = f"{measure.words} ({unit})" if unit else measure.words
-    parts.append(_text("tick", (left + right) / 2, bottom + 30, name))
+    parts.append(words("tick", (left + right) / 2, bottom + 30, name))
     for n, entry in enumerate(entries):
         top, y = _TOP + _ROW * n, _TOP + _ROW * (n + 0.5)
-        row = [_text("name", 0, y + 4, entry.title)]
+        row = [words("name", 0, y + 4, entry.title)]
         if baseline is not None:
             values = entry.of.values
             to = values if baseline.has(values) else baseline.partner(grid, values)
             if base := points.get(to) if to else None:
                 x = scale.at(base.value)
-                row.append(_segment("base", (x, top), (x, top + _ROW)))
+                row.append(segment("base", (x, top), (x, top + _ROW)))
         point = points[entry.of.values]
         if point and math.isfinite(point.low):
-            row.append(_segment("bar", (scale.at(point.low), y), (scale.at(point.high), y)))
+            row.append(segment("bar", (scale.at(point.low), y), (scale.at(point.high), y)))
         if point:
             row.append(_dot(point, scale.at(point.value), y, 4))
-        row.append(_text("value", WIDTH, y + 4, point.text if point else "–"))
+        row.append(words("value", WIDTH, y + 4, point.text if point else "–"))
         parts.append(f'<g class="e{n}">{"".join(row)}</g>')
     said = f"{measure.words}: the mean of each entry over its seeds, with its 95 % interval"
     if baseline is not None:
@@ -274,14 +288,14 @@ def _panels(grid: Grid, measure: Measure, baseline: Baseline | None) -> Picture 
         left, top = _EDGE + wide * column, (_PANEL + 8.0) * row
         x = _Scale(at[0], at[-1], left + 18, left + wide - 26, log)
         y = _scale(every, top + _PANEL - 34, top + 22)
-        parts.append(_text(f"head e{n}", left + 4, top + 13, lines.title(key)))
+        parts.append(words(f"head e{n}", left + 4, top + 13, lines.title(key)))
         for tick in y.ticks(4):
             here = y.at(tick)
-            parts.append(_segment("grid", (left, here), (left + wide - 8, here)))
+            parts.append(segment("grid", (left, here), (left + wide - 8, here)))
             if column == 0:
-                parts.append(_text("value", left - 5, here + 4, _tick(tick)))
+                parts.append(words("value", left - 5, here + 4, _tick(tick)))
         parts += _marks(grid.axes[lines.across], x, top + _PANEL - 18)
-        parts.append(_text("tick", left + wide / 2, top + _PANEL - 3, name))
+        parts.append(words("tick", left + wide / 2, top + _PANEL - 3, name))
         base = lines.base_of(key, baseline)
         for other, points in lines.points.items():
             if other != key:
@@ -304,9 +318,9 @@ def _marks(axis: grids.Axis, x: _Scale, y: float) -> list[str]:
     parts, free = [], -math.inf
     for text, value in sorted((axis.numbers or {}).items(), key=lambda one: one[1]):
         name = text.strip("\"'")
-        half = cells(name) * _LETTER / 2
+        half = cells(name) * LETTER / 2
         if x.low <= value <= x.high and x.at(value) - half >= free:
-            parts.append(_text("tick", x.at(value), y, name))
+            parts.append(words("tick", x.at(value), y, name))
             free = x.at(value) + half + 4
     return parts
 
@@ -322,7 +336,7 @@ def _line(points: Mapping[float, _Point], x: _Scale, y: _Scale) -> str:
     for at, point in sorted(points.items(), key=lambda one: one[0]):
         here = x.at(at)
         if math.isfinite(point.low):
-            marks.append(_segment("bar", (here, y.at(point.low)), (here, y.at(point.high))))
+            marks.append(segment("bar", (here, y.at(point.low)), (here, y.at(point.high))))
         marks.append(_dot(point, here, y.at(point.value), 3))
     return "".join(marks)
 
@@ -338,9 +352,18 @@ def _svg(said: str, parts: Sequence[str], height: float) -> str:
 
 
 def _style(colours: Sequence[tuple[str, str]]) -> str:
-    """Returns the rules of the colours on white and on dark."""
-    light = [f".picture .e{n} {{ --own: {one}; }}" for n, (one, _) in enumerate(colours)]
-    dark = [f".picture .e{n} {{ --own: {one}; }}" for n, (_, one) in enumerate(colours)]
+    """Returns the rules of the colours of entries on white and on dark."""
+    return themed({f".picture .e{n}": ("--own", *both) for n, both in enumerate(colours)})
+
+
+def themed(colours: Mapping[str, tuple[str, str, str]]) -> str:
+    """Returns rules for a style sheet.
+
+    Args:
+        colours: The property and its colours on white and on dark, by selector.
+    """
+    light = [f"{selector} {{ {name}: {one}; }}" for selector, (name, one, _) in colours.items()]
+    dark = [f"{selector} {{ {name}: {one}; }}" for selector, (name, _, one) in colours.items()]
     return "\n".join(
         [
             *light,

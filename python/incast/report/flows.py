@@ -82,15 +82,11 @@ def distribution(values: npt.NDArray[np.float64]) -> dict[str, float] | None:
     }
 
 
-def classes(flows: Flows) -> dict[str, dict[str, float] | None]:
-    """The slowdown of small, of large and of all flows."""
+def of_class(flows: Flows, name: str) -> npt.NDArray[np.float64]:
+    """Returns the slowdowns of the finished flows of a class of sizes: ``small``, ``large`` or ``all``."""
     done = flows.select(~np.isnan(flows.slowdown))
     small = done.size_bytes <= SMALL_BYTES
-    return {
-        "small": distribution(done.slowdown[small]),
-        "large": distribution(done.slowdown[~small]),
-        "all": distribution(done.slowdown),
-    }
+    return done.slowdown[{"small": small, "large": ~small}.get(name, np.ones(len(small), dtype=bool))]
 
 
 def edges(sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

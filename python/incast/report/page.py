@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from incast._build import __version__
-from incast.report import changes, first, flows, network, series
+from incast.report import changes, first, flows, limits, network, series
 from incast.report.answers import endings, origin, verdicts
 from incast.report.columns import Columns
 from incast.report.compared import decided, rows
@@ -74,7 +74,8 @@ def page(
         "network": network.pictures(results, columns),
     }
     drawn = picture(grid, shown, baseline)
-    style = _asset("report.css") + drawn.style
+    divided = limits.pictures(shown)
+    style = _asset("report.css") + drawn.style + divided.style
     script = "(() => {\n'use strict';\n" + "".join(map(_asset, _SCRIPTS)) + "})();\n"
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
@@ -88,6 +89,7 @@ def page(
         **_first(grid, baseline, checks, shown, drawn.html),
         "summary": _summary(shown, all_flows),
         "jobs": _jobs(shown),
+        "limits": divided.html,
         "scenarios": _scenarios(shown),
         "made": first.made_by(command, grid.command),
         "version": text(__version__),
@@ -109,6 +111,7 @@ def _first(
     """Returns the parts of the first screen."""
     decisions = decided(grid, baseline)
     said, more = endings(grid, shown)
+    compared, marks = rows(grid, decisions, baseline)
     told = sentences(grid, decisions, ranked=not grid.looks)
     several = len(grid.entries) > 1
     bad = [end for end in said if end.bad]
@@ -118,9 +121,9 @@ def _first(
         "endings": first.ends(said[len(bad) :], more),
         "notes": first.notes([*warned(grid), *differences(grid, shown), *alike(grid)]),
         "compared": first.table(
-            rows(grid, decisions, baseline),
+            compared,
             [entry.title for entry in grid.entries],
-            explained(decisions, baseline, grid),
+            [*explained(decisions, baseline, grid), *marks],
         ),
         "origin": "".join(f"<p>{text(line)}</p>" for line in origin(grid, len(shown))),
     }
@@ -161,6 +164,9 @@ def _summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> str:
                 f'<tr{kind}><th scope="row">{text(row.title)}</th>'
                 f'<td class="unit">{text(row.unit)}</td>{cells}</tr>'
             )
+        if part.notes:
+            said = text(" ".join(part.notes))
+            rows.append(f'<tr class="notes"><td colspan="{len(entries) + 2}">{said}</td></tr>')
         rows.append("</tbody>")
     return f"<table>{''.join(rows)}</table>"
 

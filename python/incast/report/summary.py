@@ -10,11 +10,14 @@ import numpy as np
 
 from incast.real.testbed.distance import distance, pairs
 from incast.report.entries import Entry, scenario, sections
-from incast.report.flows import Flows, classes
-from incast.results import stats
+from incast.report.flows import Flows, of_class
+from incast.results import censored, stats
+from incast.results.arrays import BoolArray, Floats
 from incast.results.grid import Grid
+from incast.results.listing.marks import Marked
 from incast.results.listing.sheet import number
 from incast.results.load import Load
+from incast.results.pooled import tail_index
 from incast.results.result import Result, warnings_of
 
 
@@ -67,9 +70,15 @@ def ending(result: Result, title: str = "") -> Ending:
     sized = ~np.isnan(flows.size_bytes)
     left = int((sized & np.isnan(flows.slowdown)).sum())
     if left:
-        lines = [f"{why} They are missing from completion times, which therefore look better than they are."]
+        lines = [why, _COUNTED]
         return Ending(f"{who} run left {left:,} of {int(sized.sum()):,} flows unfinished", False, lines)
     return Ending(None)
+
+
+_COUNTED = (
+    "The tables count each of these with the least slowdown that it can have (≥); pictures are without them, "
+    "and so look better than it was."
+)
 
 
 def _written(result: Result) -> str:
@@ -216,10 +225,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of the summary that belong together."""
+    """Rows of the summary that belong together, and what their marks mean."""
 
     title: str
     rows: list[Row]
+    notes: Sequence[str] = ()
 
 
 def summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> list[Part]:
@@ -255,9 +265,12 @@ def summary(entries: Sequence[Entry], all_flows: Sequence[Flows]) -> list[Part]:
         Row("simulated time", "ms", of_outcome("now_ps", lambda ps: number(ps / 1e9))),
     ]
     parts = [Part("Run", run), *_loads(results)]
-    rows = _slowdowns([classes(flows) for flows in all_flows])
+    marked = Marked()
+    rows = _slowdowns(entries, marked)
     if rows:
-        parts.append(Part("FCT slowdown (small flows: up to 150 KB)", rows))
+        parts.append(Part("FCT slowdown (small flows: up to 150 KB)", rows, marked.notes()))
+    if shares := _limits(entries):
+        parts.append(Part("Time of flows, by what kept their next packet back", shares))
     network = [Row("longest queue of a port", "KB", [_peak(result) for result in results])]
     network.append(Row("packets dropped", "", of_outcome("packets_dropped", "{:,}".format)))
     network.append(Row("packets marked", "", [_total(result, "marked_packets", 1) for result in results]))
@@ -334,15 +347,58 @@ def _distances(results: Sequence[Result]) -> list[Part]:
     return made
 
 
-def _slowdowns(of_results: Sequence[dict[str, dict[str, float] | None]]) -> list[Row]:
+def _slowdowns(entries: Sequence[Entry], marked: Marked) -> list[Row]:
+    """Returns the rows of slowdowns, with the least one of each unfinished flow."""
     rows = []
-    for name, statistics in (("small", ("p50", "p99")), ("large", ("p50", "p99")), ("all", None)):
-        if not any(result[name] for result in of_results):
+    for name, statistics in (("small", _SOME), ("large", _SOME), ("all", ("mean", *_SOME, "p99.9"))):
+        every = [_class(entry, name) for entry in entries]
+        if all(not len(values) for values, _ in every):
             continue
-        for statistic in statistics or ("mean", "p50", "p99", "p99.9"):
-            values = [result[name] for result in of_results]
-            rows.append(Row(f"{name}, {statistic}", "", [number(v[statistic]) if v else "–" for v in values]))
+        tails = [tail_index(values) for values, _ in every]
+        for statistic in statistics:
+            cells = []
+            for (values, bound), tail in zip(every, tails, strict=True):
+                if not len(values):
+                    cells.append("–")
+                    continue
+                value, low = censored.statistic(values, bound, statistic)
+                text = marked.at_least(number(value), low)
+                cells.append(
+                    marked.mean(text, tail)
+                    if statistic == "mean"
+                    else marked.percentile(text, float(statistic[1:]), [len(values)])
+                )
+            rows.append(Row(f"{name}, {statistic}", "", cells))
     return rows
+
+
+def _limits(entries: Sequence[Entry]) -> list[Row]:
+    """Returns the rows of what kept packets back: shares of the flows of all seeds."""
+    known = [
+        stats.limit_shares_of([result.info for result in entry.results if result.info.get("outcome")])
+        for entry in entries
+    ]
+    shown = [name for name in stats.LIMITS if any(of.get(name) for of in known)]
+    return [Row(name, "%", [number(100 * of[name]) if of else "–" for of in known]) for name in shown]
+
+
+_SOME = ("p50", "p99")
+
+
+def _class(entry: Entry, name: str) -> tuple[Floats, BoolArray]:
+    """Returns the slowdowns of a class of sizes of all seeds, and whether each is a lower bound.
+
+    A run that was killed has only slowdowns of finished flows.
+    """
+    parts = []
+    for result in entry.results:
+        if result.info.get("outcome"):
+            parts.append(censored.of_class(result, name))
+        else:
+            finished = of_class(Flows.of(result), name)
+            parts.append((finished, np.zeros(len(finished), dtype=bool)))
+    values, bounds = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(bounds)
 
 
 def _peak(result: Result) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from incast.results import stats
+from incast.results import Table, stats
 from incast.results.arrays import BoolArray, Floats
-from incast.results.result import Result
 from incast.results.stats import percentile
 
 SMALL_BYTES = 150_000
@@ -32,7 +32,23 @@ _CLASSES = {
 """Sizes of the flows of each class: above the first number of bytes, up to the second."""
 
 
-def metrics(result: Result, block: str | None = None) -> tuple[dict[str, float], frozenset[str]]:
+class Recorded(Protocol):
+    """A result, as far as its flows are concerned."""
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The content of its ``result.json``."""
+
+    @property
+    def flows(self) -> Table:
+        """Its table of flows."""
+
+    @property
+    def ports(self) -> Table:
+        """Its table of ports."""
+
+
+def metrics(result: Recorded, block: str | None = None) -> tuple[dict[str, float], frozenset[str]]:
     """The numbers of a run, as :func:`incast.stats.metrics` gives them, with bounds for unfinished flows.
 
     Args:
@@ -45,8 +61,7 @@ def metrics(result: Result, block: str | None = None) -> tuple[dict[str, float],
     info = result.info
     numbers, at_least = stats.metrics(info, block), set()
     for of in stats.unfinished_classes(info, block):
-        above, up_to = _CLASSES[of]
-        values, bound = bounds(result, above, up_to, [] if block is None else [block])
+        values, bound = of_class(result, of, [] if block is None else [block])
         for name in ("mean", "p50", "p99") if len(values) else ():
             metric = f"slowdown_{of}_{name}"
             numbers[metric], low = statistic(values, bound, name)
@@ -55,8 +70,20 @@ def metrics(result: Result, block: str | None = None) -> tuple[dict[str, float],
     return numbers, frozenset(at_least)
 
 
+def of_class(result: Recorded, of: str, groups: Sequence[str] = ()) -> tuple[Floats, BoolArray]:
+    """Slowdowns of the flows of a class of sizes, or lower bounds of them: see :func:`bounds`.
+
+    Args:
+        result: The run.
+        of: ``small``, ``large`` or ``all``.
+        groups: Only flows of these traffic blocks; all if there are none.
+    """
+    above, up_to = _CLASSES[of]
+    return bounds(result, above, up_to, groups)
+
+
 def bounds(
-    result: Result,
+    result: Recorded,
     above: float = 0.0,
     up_to: float = math.inf,
     groups: Sequence[str] = (),
@@ -100,7 +127,7 @@ def bounds(
     return values[has], ~whole[has]
 
 
-def ideal_times(result: Result) -> Floats:
+def ideal_times(result: Recorded) -> Floats:
     """Ideal completion times of the whole size of all flows, in picoseconds.
 
     Of a flow that was stopped before its whole size was transferred, the table has the ideal time of

@@ -218,6 +218,12 @@ class Run:
         """The number of its finished flows of a class of sizes."""
         return sum(one["flows"] for one in _classes(self.info, of))
 
+    def behind(self, of: str) -> int:
+        """The number of flows of a class of sizes that its slowdowns are statistics of."""
+        return sum(
+            one["flows"] + (one["unfinished"] if self.bounded else 0) for one in _classes(self.info, of)
+        )
+
 
 def _classes(info: Mapping[str, Any], of: str) -> list[Mapping[str, Any]]:
     """Returns the summary of a class of sizes over all traffic."""

@@ -93,6 +93,31 @@ def shares(result: Tables, chosen: npt.NDArray[np.bool_] | None) -> dict[str, fl
     }
 
 
+def by_size(results: Sequence[Tables], edges: Sequence[int]) -> list[dict[str, float]]:
+    """Returns the shares of limits in the summed time of the flows of some sizes that count.
+
+    Args:
+        results: Results whose flows are taken together.
+        edges: Lower bounds of sizes in bytes, rising; each bin has the sizes above its own, up to the next.
+
+    Returns:
+        The shares by limit of each bin; all are 0 in one without any time.
+    """
+    known = names(results[0])
+    sums = {name: np.zeros(len(edges)) for name in ("time", *known)}
+    for result in results:
+        size = result.flows.column("size_bytes").astype(np.float64)
+        chosen = chosen_by_default(result) & ~np.isnan(size)
+        place = np.searchsorted(edges, size[chosen], side="left") - 1
+        for name, total in sums.items():
+            np.add.at(total, place, times(result, f"{name}_ps")[chosen])
+    total = sums["time"]
+    return [
+        {name: float(sums[name][n] / total[n]) if total[n] else 0.0 for name in known}
+        for n in range(len(edges))
+    ]
+
+
 def held_back(result: Tables) -> int | None:
     """Returns the number of flows that their algorithm has held back for more than 1 % of their time.
 

@@ -27,7 +27,7 @@ MOST_NAMED = 3
 """Of more names than this two are written, with the number of the others."""
 
 MOST_SENTENCES = 6
-"""Of more entries than this none has a sentence of its own."""
+"""Of more entries or workloads than this only the first have a sentence, and a line counts the others."""
 
 MOST_GROUPS = 4
 """Of more workloads than this only those are named whose best entry is not the most frequent one."""
@@ -83,11 +83,11 @@ def sentences(
     found = [*_limits(grid), *_steady(grid), *(reasons if len(grid.entries) > 1 else [])]
     told: set[tuple[frozenset[tuple[str, ...]], str]] = set()
     if ranked:
-        for measure in asked:
-            said, pairs = _best(grid, _groups(grid, fit, measure), measure)
+        for n, measure in enumerate(asked):
+            said, pairs = _best(grid, _groups(grid, fit, measure), measure, brief=n > 0)
             found += said
             told |= {(pair, measure.name) for pair in pairs}
-    found += _baseline(grid, compared, asked, told)
+    found += _baseline(grid, compared, asked, told, few=any(one.kind == "best" for one in found))
     return [*found, *_cautions(grid)]
 
 
@@ -157,7 +157,15 @@ def _candidates(grid: Grid) -> tuple[list[Entry], list[Sentence]]:
             said.append(Sentence(text, "steady"))
         else:
             fit.append(entry)
-    return fit, said
+    return fit, _at_most(said, "entries that are not ranked")
+
+
+def _at_most(said: Sequence[Sentence], what: str) -> list[Sentence]:
+    """Returns the first sentences of many, and one with the number of the others."""
+    if len(said) <= MOST_SENTENCES:
+        return list(said)
+    text = f"And {len(said) - MOST_SENTENCES:,} more {what}, in the table below."
+    return [*said[:MOST_SENTENCES], Sentence(text, said[0].kind)]
 
 
 def _unfinished(entry: Entry) -> tuple[int, int, float]:
@@ -227,9 +235,12 @@ class _Outcome:
 
 
 def _best(
-    grid: Grid, groups: Sequence[_Group], measure: Measure
+    grid: Grid, groups: Sequence[_Group], measure: Measure, *, brief: bool
 ) -> tuple[list[Sentence], list[frozenset[tuple[str, ...]]]]:
-    """Returns the sentences on the best entries of one measure, and the pairs of entries that have one."""
+    """Returns the sentences on the best entries of one measure, and the pairs of entries that have one.
+
+    Of many workloads there is a sentence on all, and unless it has to be brief some on those that differ.
+    """
     whole = {entry.values: entry for entry in grid.entries}
     sides = []
     for group in groups:
@@ -255,10 +266,9 @@ def _best(
     text = f"{start} in {times} of {len(outcomes)} workloads."
     others = [(where, outcome) for where, outcome in outcomes if outcome.best != winner]
     first = _Outcome(text, winner is not None)
-    found = [_placed("", first), *(_placed(*one) for one in others[:MOST_GROUPS])]
-    if len(others) > MOST_GROUPS:
-        found.append(Sentence(f"{len(others) - MOST_GROUPS} more workloads differ: see the table.", "best"))
-    return found, []
+    if brief:
+        return [_placed("", first)], []
+    return [_placed("", first), *_at_most([_placed(*one) for one in others], "workloads that differ")], []
 
 
 def _placed(where: str, outcome: _Outcome) -> Sentence:
@@ -393,8 +403,16 @@ def _baseline(
     compared: Sequence[Compared],
     measures: Sequence[Measure],
     told: set[tuple[frozenset[tuple[str, ...]], str]],
+    *,
+    few: bool,
 ) -> list[Sentence]:
-    """Returns a sentence for each comparison with the baseline, without what is said already."""
+    """Returns a sentence for each comparison with the baseline, without what is said already.
+
+    Of many comparisons there are the first with the first measure, and none where only few are wanted.
+    """
+    many = len(compared) > MOST_SENTENCES
+    if many and few:
+        return []
     titles = {entry.values: entry.title for entry in grid.entries}
     found = []
     for one in compared:
@@ -403,13 +421,13 @@ def _baseline(
         to = _without(titles[one.to], titles[one.of])
         parts = [
             _part(difference, to)
-            for measure in measures
+            for measure in measures[: 1 if many else None]
             if (difference := one.differences.get(measure.name)) is not None
             and (frozenset({one.of, one.to}), measure.name) not in told
         ]
         if parts:
             found.append(Sentence(f"{titles[one.of]}: {'; '.join(parts)}.", "baseline"))
-    return found if len(found) <= MOST_SENTENCES else []
+    return _at_most(found, "comparisons")
 
 
 def _without(title: str, other: str) -> str:

@@ -173,8 +173,8 @@ class Estimate:
 
     Attributes:
         mean: The mean.
-        half_width: Half the width of the interval around it; None with a single value, and where every seed has
-            the same, of which Student's t would make an interval without width.
+        half_width: Half the width of the interval around it; None with a single value, and where every seed
+            has the same, of which Student's t would make an interval without width.
         values: The value of each seed, in their order.
         confidence: The share of such intervals that contain the true mean.
         drawn: Whether the seeds made a difference, to this number or another one; see :func:`drawn`.
@@ -306,6 +306,19 @@ class Summarised(Protocol):
 SIZE_CLASSES = ("small", "large", "all")
 """Classes of flow sizes in the summary of a result: up to 150 KB, above it, and all."""
 
+LIMITS = (
+    "sending",
+    "answer",
+    "window",
+    "pacing",
+    "credit",
+    "card",
+    "paused",
+    "repair",
+    "connection",
+)
+"""The parts of the time of flows, by what kept their next packet back, as the table ``limits`` has them."""
+
 METRICS = (
     "job_time_mean_ps",
     "job_time_max_ps",
@@ -321,11 +334,13 @@ METRICS = (
     "flows_unfinished",
     "packets_dropped",
     "packets_resent",
+    *(f"share_{name}" for name in LIMITS),
 )
 """The numbers of a run that sweeps and replications average over seeds. Job times are completion times of all
 jobs, and their ratios to their lower bounds; ratios and slowdowns have no unit. Only collectives
 have bandwidths. Queues are the probed ports',
-as sampled: the mean over all of them, and the longest. Flows without a size cannot be unfinished."""
+as sampled: the mean over all of them, and the longest. Flows without a size cannot be unfinished. Shares are
+of the summed time of the flows that count, by what kept their next packet back."""
 
 
 def metrics(of: Summarised | Mapping[str, Any], block: str | None = None) -> dict[str, float]:
@@ -337,7 +352,8 @@ def metrics(of: Summarised | Mapping[str, Any], block: str | None = None) -> dic
 
     Returns:
         The :data:`METRICS` that the run has: there is no slowdown of a class without finished flows,
-        no queue without a probed port, no job without operations, and no slowest job before all have ended.
+        no queue without a probed port, no job without operations, no slowest job before all have ended, and
+        no shares where nothing divides the time of flows.
     """
     info = of if isinstance(of, Mapping) else of.info
     jobs = info["summary"].get("jobs", [])
@@ -350,6 +366,7 @@ def metrics(of: Summarised | Mapping[str, Any], block: str | None = None) -> dic
             }
     if "all" in by_class:
         found["flows_unfinished"] = float(by_class["all"]["unfinished"])
+    found |= {f"share_{name}": share for name, share in limit_shares(info, block).items()}
     if block is not None:
         return found
     queues = [port["queue"] for port in info["summary"]["ports"] if port["queue"]]
@@ -361,6 +378,42 @@ def metrics(of: Summarised | Mapping[str, Any], block: str | None = None) -> dic
     found["packets_dropped"] = float(info["outcome"]["packets_dropped"])
     resent = info["outcome"].get("packets_resent")
     return found if resent is None else {**found, "packets_resent": float(resent)}
+
+
+def limit_shares(info: Mapping[str, Any], block: str | None = None) -> dict[str, float]:
+    """Returns the shares of what kept packets back in the summed time of the flows that count.
+
+    Args:
+        info: What ``result.json`` of the run says.
+        block: A traffic block of the run, for its flows only.
+
+    Returns:
+        The shares by the names of the limits, from 0 to 1; none where the time of flows is not divided, or
+        there is none.
+    """
+    return limit_shares_of([info], block)
+
+
+def limit_shares_of(infos: Iterable[Mapping[str, Any]], block: str | None = None) -> dict[str, float]:
+    """Returns the shares of what kept packets back in the summed time of the flows of several runs.
+
+    Args:
+        infos: What ``result.json`` of each run says.
+        block: A traffic block, for its flows only.
+
+    Returns:
+        As :func:`limit_shares`.
+    """
+    total, by_limit = 0, dict.fromkeys(LIMITS, 0)
+    for info in infos:
+        every = [one for one in info["summary"].get("limits", []) if one["class"] == "all"]
+        several = any(one["group"] is not None for one in every)
+        for one in every:
+            if one["group"] == (block if several else None):
+                total += one["time_ps"]
+                for name in LIMITS:
+                    by_limit[name] += one["limits_ps"].get(name, 0)
+    return {name: time / total for name, time in by_limit.items()} if total else {}
 
 
 def fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from incast import algorithm
 from incast.errors import Problem, ResultError, unsaid, warn
 from incast.progress import Progress
-from incast.results import decide, stats
+from incast.results import censored, decide, stats
 from incast.results.decide import Difference, Values
 from incast.results.grid import Axis, Grid, Run, made_of, run_of
 from incast.results.listing.of_grid import estimates
@@ -46,9 +46,9 @@ class Replications(Shown):
         name: The scenario's name.
         numbers: All numbers of each run, by its seed, also those that other runs lack.
         flows: Fewest finished flows of a run, by the class of their sizes: ``small``, ``large`` and ``all``.
-        unfinished: Classes of sizes of which a run has unfinished flows, by its seed. The slowdown of the
-            other ones is too good.
+        unfinished: Classes of sizes of which a run has unfinished flows, by its seed.
         infos: The content of ``result.json`` of each run, by its seed.
+        at_least: Numbers that are only lower bounds, since flows did not finish in some run.
     """
 
     seeds: tuple[int, ...]
@@ -60,6 +60,7 @@ class Replications(Shown):
     flows: Mapping[str, int] = field(default_factory=dict, repr=False)
     unfinished: Mapping[int, frozenset[str]] = field(default_factory=dict, repr=False)
     infos: Mapping[int, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    at_least: frozenset[str] = frozenset()
 
     @property
     def grid(self) -> Grid:
@@ -79,7 +80,8 @@ class Replications(Shown):
         del form
         seeds = number_of(len(self.seeds), "seed")
         warnings = [str(problem) for problem in self.warnings]
-        return Screen(f"{self.name}, {seeds}", (), warnings, [estimates(f"means over {seeds}", self.metrics)])
+        listing = estimates(f"means over {seeds}", self.metrics, self.at_least, self.flows)
+        return Screen(f"{self.name}, {seeds}", (), warnings, [listing])
 
     def __repr__(self) -> str:
         seeds, numbers = number_of(len(self.seeds), "seed"), number_of(len(self.metrics), "number")
@@ -87,7 +89,10 @@ class Replications(Shown):
 
     def __str__(self) -> str:
         width = max(map(len, self.metrics), default=0)
-        rows = (f"{name:<{width}}  {estimate}" for name, estimate in self.metrics.items())
+        rows = (
+            f"{name:<{width}}  {'≥ ' if name in self.at_least else ''}{estimate}"
+            for name, estimate in self.metrics.items()
+        )
         same = [] if all(estimate.drawn for estimate in self.metrics.values()) else [stats.NO_DRAWS]
         return "\n".join([f"{len(self.seeds)} seeds", *rows, *same, *self.notices])
 
@@ -108,7 +113,9 @@ def replicate(
     Args:
         scenario: What to run.
         seeds: The seeds, or how many: then the scenario's own and the ones after it.
-        measure: Gives the numbers of a result by name. A name that a result lacks is left out.
+        measure: Gives the numbers of a result by name. A name that a result lacks is left out. By default
+            they are the ones of :func:`incast.stats.metrics`, in which each unfinished flow counts with the
+            least slowdown that it can have.
         confidence: The share of intervals that contain the true mean.
         jobs: Number of concurrent runs, in threads of this process.
         keep: Whether to keep the results; if not, only their numbers stay in memory.
@@ -136,6 +143,7 @@ def replicate(
     warn(warned, 2)
     numbers: dict[int, Mapping[str, float]] = {}
     results: dict[int, Result] = {}
+    at_least: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="incast-") as temporary:
         # Other processes hand results over in folders.
         where = Path(folder) if folder is not None else Path(temporary) if executor else None
@@ -151,7 +159,11 @@ def replicate(
                 raise ResultError(f"{failure.label}: {failure.why}")
             for n in batch.infos.keys() - numbers.keys():
                 result = batch.result(n)
-                numbers[n] = measure(result)
+                if measure is stats.metrics:
+                    numbers[n], low = censored.metrics(result)
+                    at_least.update(low)
+                else:
+                    numbers[n] = measure(result)
                 if keep:
                     results[n] = result if folder is not None else result.in_memory()
                 batch.results.pop(n, None)
@@ -176,6 +188,7 @@ def replicate(
         stats.fewest_flows(batch.infos.values()),
         {known[n]: stats.unfinished_classes(batch.infos[n]) for n in order},
         {known[n]: batch.infos[n] for n in order},
+        frozenset(at_least),
     )
 
 

@@ -30,7 +30,7 @@ from incast.scenario.contestants import definitions, texts
 from incast.tuning import space
 from incast.tuning.aim import Aim
 from incast.tuning.plan import TRIALS, Lab, Plan
-from incast.tuning.space import Parameter, Setting, Value
+from incast.tuning.space import Parameter, Setting, Value, together, values_of
 from incast.tuning.trial import Bench, Outcome, Wanted
 
 if sys.version_info >= (3, 11):
@@ -224,7 +224,7 @@ def plan_arena(
     found = ArenaPlan(
         scenarios[0],
         parameters,
-        tuple(_present(effective, contender, of_file, p.key) for p in parameters),
+        tuple(together([_present(effective, contender, of_file, key) for key in p.keys]) for p in parameters),
         ArenaAim((), ()),
         trials,
         tuple(range(count)),
@@ -322,7 +322,7 @@ def _check(what: ArenaPlan, parameter: Parameter) -> None:
     ]
     first: ScenarioError | None = None
     for value in ends:
-        contender = what.tuned({parameter.key: value})
+        contender = what.tuned(values_of([parameter], (value,)))
         for entry in what.battery.entries:
             try:
                 scenario_of(entry, contender, 0).size()
@@ -426,7 +426,7 @@ class BatteryRuns:
     def _contender(self, setting: Setting | None) -> Contender:
         if setting is None:
             return self._what.contender
-        return self._what.tuned(dict(zip((p.key for p in self._what.parameters), setting, strict=True)))
+        return self._what.tuned(values_of(self._what.parameters, setting))
 
 
 def _cost(entry: Entry, batch: Batch, number: int) -> tuple[float, str] | str:

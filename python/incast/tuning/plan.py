@@ -257,7 +257,7 @@ def plan(
     for parameter in parameters:
         _check(base, parameter)
     section = _section(base, effective)
-    if not section and any(p.key.startswith("cc.") for p in parameters):
+    if not section and any(key.startswith("cc.") for p in parameters for key in p.keys):
         raise ScenarioError("every traffic block has its own algorithm\n    help: choose one with --cc NAME")
     others = tuple(_held_out(file, base, contestant, section, parameters) for file in held_out)
     options: list[tuple[str, Sequence[str]]] = [
@@ -278,7 +278,7 @@ def plan(
     return Plan(
         base,
         parameters,
-        tuple(_present(effective, p.key) for p in parameters),
+        tuple(space.together([_present(effective, key) for key in p.keys]) for p in parameters),
         aim.read(objectives, subject_to),
         trials,
         tuple(range(base.seed, base.seed + seeds)),
@@ -349,13 +349,13 @@ def _check(base: Scenario, parameter: Parameter) -> None:
     errors = []
     for value in ends:
         try:
-            changed = base.with_({parameter.key: value})
+            changed = base.with_(space.values_of([parameter], (value,)))
             changed.size()
         except ScenarioError as error:
             errors.append(error)
             continue
         for problem in changed.dropped:
-            if problem.key == parameter.key:
+            if problem.key in parameter.keys:
                 raise ScenarioError(f"--vary {parameter}: {problem.problem}")
     if len(errors) == len(ends):
         problem = errors[0].problems[0]

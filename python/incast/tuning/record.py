@@ -18,7 +18,7 @@ from incast.runs.sweep.tables import Column, Sheet, write_whole
 from incast.scenario import _toml
 from incast.tuning.plan import Plan
 from incast.tuning.search import GENERATION
-from incast.tuning.space import Value, text
+from incast.tuning.space import Value, text, values_of
 
 if sys.version_info >= (3, 11):
     pass
@@ -128,7 +128,7 @@ def trials(done: Tuning) -> Sheet:
             Column("trial", "number", [trial.number for trial in rows]),
             Column("generation", "number", [trial.number // GENERATION for trial in rows]),
             *(
-                Column(p.key, "text", [text(trial.setting[n]) for trial in rows])
+                Column(p.label, "text", [text(trial.setting[n]) for trial in rows])
                 for n, p in enumerate(parameters)
             ),
             Column("state", "text", [trial.state for trial in rows]),
@@ -221,7 +221,7 @@ def manifest(done: Tuning) -> dict[str, Any]:
         "hypervolume": list(done.hypervolume),
         "robust": [
             {
-                "key": region.parameter.key,
+                "key": region.parameter.label,
                 "value": region.value,
                 "low": region.low,
                 "high": region.high,
@@ -246,7 +246,7 @@ def manifest(done: Tuning) -> dict[str, Any]:
 
 
 def _setting(what: Plan, setting: tuple[Value, ...]) -> dict[str, Value]:
-    return dict(zip((p.key for p in what.parameters), setting, strict=True))
+    return values_of(what.parameters, setting)
 
 
 def _differences(of: Mapping[str, Difference]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from incast.tuning.plan import SEEDS, TRIALS, Lab, Plan, plan
 from incast.tuning.robust import ROUNDS, Region, robust
 from incast.tuning.runs import Meter
 from incast.tuning.search import FILE, GENERATION, best, costs, importances, search
+from incast.tuning.space import values_of
 from incast.tuning.trial import Bench, Trial, compared, measure
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Tuning:
         """The chosen values by key, as :meth:`incast.Scenario.with_` takes them; empty without any."""
         if self.chosen is None:
             return {}
-        return dict(zip((p.key for p in self.plan.parameters), self.chosen.setting, strict=True))
+        return {**values_of(self.plan.parameters, self.chosen.setting)}
 
     def plot(self) -> Figure:
         """Draws trials, hypervolume, importances and robust regions.

@@ -13,7 +13,7 @@ from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job
 from incast.scenario import Scenario
 from incast.tuning.aim import Aim
-from incast.tuning.space import Parameter, Setting
+from incast.tuning.space import Parameter, Setting, values_of
 from incast.tuning.trial import Outcome, Wanted
 
 
@@ -102,7 +102,7 @@ class Runs:
         Raises:
             ScenarioError: When the setting is refused.
         """
-        values = {} if setting is None else dict(zip((p.key for p in self._parameters), setting, strict=True))
+        values = {} if setting is None else values_of(self._parameters, setting)
         changed = self._scenario.with_(values) if values else self._scenario
         return changed.with_seed(seed)
 

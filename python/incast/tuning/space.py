@@ -1,4 +1,4 @@
-"""The space that is searched: keys of a scenario, each with a range or with some values."""
+"""The space that is searched: keys of a scenario, each with a range or some values; some move together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from incast.errors import ScenarioError, nearest
@@ -29,6 +29,9 @@ Value: TypeAlias = "float | int | bool | str"
 
 _QUANTITIES: Mapping[str, type[Quantity]] = {"time": Time, "bytes": Bytes, "rate": Rate}
 _BDP = re.compile(r"(\d+(?:\.\d+)?) BDP")
+MIXED = " and "
+"""Between the present values of keys that move together, where they differ."""
+
 _HELP = "    help: write it like cc.beta=0.2:1, cc.base_target=5us:50us:log or cc.unit=packet,bdp"
 
 
@@ -37,12 +40,13 @@ class Parameter:
     """A key that is searched.
 
     Attributes:
-        key: The whole path of the key, like ``cc.beta``.
+        key: The whole path of the key, like ``cc.beta``; of keys that move together, the first one.
         kind: What its values are; ``choice`` for values that were listed.
         low: The least value; quantities in their smallest unit.
         high: The largest value.
         log: Whether it is searched on a logarithmic scale.
         choices: The values of a choice.
+        also: The other keys that have the same value.
     """
 
     key: str
@@ -51,11 +55,22 @@ class Parameter:
     high: float = 0.0
     log: bool = False
     choices: tuple[Value, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys that have its value."""
+        return (self.key, *self.also)
+
+    @property
+    def label(self) -> str:
+        """All keys in one text: ``switch.ecn.kmin+switch.ecn.kmax``."""
+        return "+".join(self.keys)
 
     @property
     def name(self) -> str:
-        """The end of the key, which says most."""
-        return self.key.rpartition(".")[2]
+        """The ends of the keys, which say most."""
+        return "+".join(key.rpartition(".")[2] for key in self.keys)
 
     def value(self, number: float) -> Value:
         """The value of a number of the range, as it is written: with few digits, and within the range."""
@@ -109,13 +124,39 @@ class Parameter:
 
     def __str__(self) -> str:
         if self.kind == "choice":
-            return f"{self.key}={','.join(map(text, self.choices))}"
+            return f"{self.label}={','.join(map(text, self.choices))}"
         low, high = text(self.value(self.low)), text(self.value(self.high))
-        return f"{self.key}={low}:{high}{':log' if self.log else ''}"
+        return f"{self.label}={low}:{high}{':log' if self.log else ''}"
 
 
 Setting: TypeAlias = "tuple[Value, ...]"
 """A value for each parameter, in their order."""
+
+
+def values_of(parameters: Sequence[Parameter], setting: Setting) -> dict[str, Value]:
+    """Returns the values of a setting by key, as :meth:`incast.Scenario.with_` takes them.
+
+    Keys that move together and differ in the default setting are left out of that one.
+
+    Args:
+        parameters: The parameters.
+        setting: Their values.
+    """
+    return {
+        key: value
+        for parameter, value in zip(parameters, setting, strict=True)
+        if not (parameter.also and MIXED in str(value))
+        for key in parameter.keys
+    }
+
+
+def together(values: Sequence[Value]) -> Value:
+    """Returns the value of keys that move together: the one that all have, or a text with all of them.
+
+    Args:
+        values: Their values.
+    """
+    return values[0] if all(value == values[0] for value in values) else MIXED.join(map(text, values))
 
 
 def text(value: Value) -> str:
@@ -132,6 +173,8 @@ def text(value: Value) -> str:
 def read(spec: str, effective: Mapping[str, Any], sections: Sequence[str] = SECTIONS) -> Parameter:
     """Reads ``KEY=LOW:HIGH``, ``KEY=LOW:HIGH:log`` or ``KEY=A,B,…``.
 
+    ``KEY+KEY=…`` are keys that move together; a further key without a point is in the section of the first.
+
     Args:
         spec: The text.
         effective: The effective scenario, whose values say what the key is.
@@ -140,9 +183,22 @@ def read(spec: str, effective: Mapping[str, Any], sections: Sequence[str] = SECT
     Raises:
         ScenarioError: When it is none, or the key cannot be searched.
     """
-    key, equals, rest = (part.strip() for part in spec.partition("="))
-    if not equals or not key or not rest:
+    written, equals, rest = (part.strip() for part in spec.partition("="))
+    first, *others = (part.strip() for part in written.split("+"))
+    if not equals or not first or not rest or not all(others):
         raise _wrong(spec, f"expected a key and its range, separated by =\n{_HELP}")
+    inside = f"{first.rpartition('.')[0]}."
+    keys = [first, *(other if "." in other else f"{inside}{other}" for other in others)]
+    if len(set(keys)) < len(keys):
+        raise _wrong(spec, "this key is given twice")
+    found = [_read(spec, key, rest, effective, sections) for key in keys]
+    if any((one.kind, one.low, one.high) != (found[0].kind, found[0].low, found[0].high) for one in found):
+        raise _wrong(spec, "keys that move together take values of the same kind")
+    return replace(found[0], also=tuple(keys[1:]))
+
+
+def _read(spec: str, key: str, rest: str, effective: Mapping[str, Any], sections: Sequence[str]) -> Parameter:
+    """Reads the range of one key."""
     section = key.partition(".")[0]
     if key in ("cc", "cc.algorithm", "cc.preset", "contestant"):
         raise _wrong(spec, "one algorithm is tuned at a time\n    help: choose it with --cc NAME")
@@ -263,7 +319,7 @@ def checked(parameters: Sequence[Parameter], what: str = "tuning") -> tuple[Para
     Raises:
         ScenarioError: Without any, or when a key is given twice.
     """
-    keys = [parameter.key for parameter in parameters]
+    keys = [key for parameter in parameters for key in parameter.keys]
     twice = [key for n, key in enumerate(keys) if key in keys[:n]]
     if twice:
         raise ScenarioError(f"--vary {twice[0]}: this key is varied twice")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from incast._terminal import WIDTH, cells, printable
+from incast.results.listing.marks import MARKS
 from incast.results.listing.sheet import Column, Listing
 
 MOST_ROWS = 50
@@ -225,6 +226,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
     Returns:
         The lines, without a final line break.
     """
+    rows = _aligned(columns, rows)
     units = [column.unit for column in columns]
     head = [[column.title for column in columns], *([units] if any(units) else [])]
     widths = [max(cells(row[i]) for row in [*head, *rows]) for i in range(len(columns))]
@@ -241,6 +243,18 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int =
             padded = (pad(c, w, col.left) for c, w, col in zip(cut, widths, columns, strict=True))
             lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Puts a space behind numbers without a mark in columns with marks, so that their digits are aligned."""
+    marked = [
+        not column.left and any(row[n].endswith(tuple(MARKS)) for row in rows)
+        for n, column in enumerate(columns)
+    ]
+    return [
+        [f"{c} " if some and not c.endswith(tuple(MARKS)) else c for c, some in zip(row, marked, strict=True)]
+        for row in rows
+    ]
 
 
 def _groups(columns: Sequence[Column], widths: Sequence[int]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from incast.results import stats
 from incast.results.decide import Word
 from incast.results.grid import Asked, Entry, Grid, asked, headings
 from incast.results.listing import forms
+from incast.results.listing.marks import FEW, Marked
 from incast.results.listing.sheet import Column, Listing, number
 from incast.results.measures.named import DECLARED, UNITS, Measure
 from incast.results.paired import Baseline, Decision, compared, declared_of, kinds
@@ -48,6 +49,22 @@ def estimate(entry: Entry, measure: Asked) -> Estimate | None:
 def at_least(entry: Entry, measure: Measure) -> bool:
     """Whether the mean of a measure is only a lower bound, since flows did not finish in some run."""
     return any(not run.at_least.isdisjoint(measure.metrics) for run in entry.runs if run.sound)
+
+
+def shown_mean(entry: Entry, of: Estimate | None, measure: Measure, marked: Marked) -> str:
+    """Returns the mean of an entry, marked if a percentile is the largest value of a run.
+
+    Args:
+        entry: The entry.
+        of: The mean; None is a dash.
+        measure: Its measure.
+        marked: The marks of the table.
+    """
+    text = cell(of, measure.scale, at_least(entry, measure))
+    size = measure.slowdown_of
+    if of is None or size is None or measure.rank is None:
+        return text
+    return marked.percentile(text, measure.rank, (run.behind(size) for run in entry.runs if run.sound))
 
 
 def cell(of: Estimate | None, scale: float, at_least: bool = False) -> str:
@@ -88,6 +105,7 @@ def means(
     its = [_asked(measure) for measure in measures or SHOWN]
     differences = Differences.of(grid, baseline, its)
     used: list[Measure] = []
+    said = Marked(FLOWS)
     runs = [[*row, _runs(entry)] for row, entry in zip(rows, grid.entries, strict=True)]
     columns, rows = [*columns, Column("runs")], runs
     least = len(columns)
@@ -98,7 +116,7 @@ def means(
             continue
         wider = [*columns, Column(*declared.heading)]
         texts = [
-            differences.cell(entry, declared, _mean_cell(entry, one, declared))
+            differences.cell(entry, declared, shown_mean(entry, one, declared, Marked(FLOWS)))
             for entry, one in zip(grid.entries, found, strict=True)
         ]
         more = [[*row, text] for row, text in zip(rows, texts, strict=True)]
@@ -106,9 +124,13 @@ def means(
         if len(columns) > least and any(cells(line) > (width or 0) for line in lines):
             continue
         columns, rows, used = wider, more, [*used, declared]
-    return Listing(
-        f"{differences.title}, {grid.name}", columns, rows, " ".join(filter(None, differences.notes(used)))
-    )
+        said.few = said.few or any(text.endswith(FEW) for text in texts)
+    notes = filter(None, [*differences.notes(used), *said.notes()])
+    return Listing(f"{differences.title}, {grid.name}", columns, rows, " ".join(notes))
+
+
+FLOWS = "flows of a run"
+"""The values behind the percentiles of a grid."""
 
 
 @dataclass(frozen=True)
@@ -190,10 +212,6 @@ class Differences:
         return [*parts, _notes(self.grid, measures, shown)]
 
 
-def _mean_cell(entry: Entry, of: Estimate | None, declared: Measure) -> str:
-    return cell(of, declared.scale, at_least(entry, declared))
-
-
 def crossed(
     grid: Grid,
     measure: str | Asked,
@@ -226,26 +244,30 @@ def crossed(
         name = shown(grid, entry, across)
         part[shown(grid, entry, down), name if across == grid.choice else f"{heads[across]} {name}"] = entry
     unit = UNITS.get(declared.kind, "")
+    marked = Marked(FLOWS)
     listings = []
     for values, part in parts.items():
         where = ", ".join(f"{heads[n]} {value}" for n, value in zip(rest, values, strict=True))
         names = list(dict.fromkeys(column for _, column in part))
         cells_ = [
-            [row, *(_of(part.get((row, name)), of, declared, differences) for name in names)]
+            [row, *(_of(part.get((row, name)), of, declared, differences, marked) for name in names)]
             for row in dict.fromkeys(row for row, _ in part)
         ]
         to = differences.title if baseline else ""
         heading = ", ".join(filter(None, (declared.words, to, where)))
         head = [Column(heads[down], left=True), *(Column(name, unit) for name in names)]
         listings.append(Listing(heading, head, cells_))
-    notes = " ".join(filter(None, differences.notes([declared])))
+    notes = " ".join(filter(None, [*differences.notes([declared]), *marked.notes()]))
     return [*listings[:-1], replace(listings[-1], notes=notes, apart=len(listings) > 1)]
 
 
-def _of(entry: Entry | None, measure: Asked, declared: Measure, differences: Differences) -> str:
+def _of(
+    entry: Entry | None, measure: Asked, declared: Measure, differences: Differences, marked: Marked
+) -> str:
     if entry is None:
         return ""
-    return differences.cell(entry, declared, _mean_cell(entry, estimate(entry, measure), declared))
+    mean = shown_mean(entry, estimate(entry, measure), declared, marked)
+    return differences.cell(entry, declared, mean)
 
 
 def _two(grid: Grid, rows: str | None, columns: str | None) -> tuple[int, int]:
@@ -314,24 +336,39 @@ def _notes(grid: Grid, measures: Sequence[Measure], shown: Sequence[Entry]) -> s
     return " ".join(parts)
 
 
-def estimates(heading: str, metrics: Mapping[str, Estimate]) -> Listing:
+def estimates(
+    heading: str,
+    metrics: Mapping[str, Estimate],
+    at_least: Container[str] = (),
+    flows: Mapping[str, int] | None = None,
+) -> Listing:
     """Returns the means of replications, a row for each number.
 
     Args:
         heading: The title.
         metrics: Means by the names of numbers, some of which may be declared.
+        at_least: Names of the numbers that are only lower bounds.
+        flows: Fewest flows of a run, by the class of their sizes; none where they are not known.
     """
+    marked = Marked(FLOWS)
     rows = []
     for name, of in metrics.items():
         declared = DECLARED.get(name)
+        if declared and declared.kind == "share" and not of.mean:
+            continue
         scale = declared.scale if declared else 1.0
         mean, _, half = cell(of, scale).partition(" ± ")
+        bound = name in at_least
+        mean = marked.at_least(mean, bound)
+        size = declared.slowdown_of if declared else None
+        if declared and declared.rank is not None and size in (flows or {}):
+            mean = marked.percentile(mean, declared.rank, [(flows or {})[size or ""]])
         rows.append(
             [
                 declared.words if declared else name,
                 UNITS.get(declared.kind, "") if declared else "",
                 mean,
-                half or "–",
+                half if half and not bound else "–",
             ]
         )
     columns = [Column("number", left=True), Column("unit", left=True), Column("mean"), Column("±")]
@@ -340,7 +377,8 @@ def estimates(heading: str, metrics: Mapping[str, Estimate]) -> Listing:
     notes = ["±: half of the confidence interval (Student's t)."] if some else []
     if any(of.same for of in metrics.values()):
         notes.append(stats.SAME)
-    return Listing(heading, columns, rows, " ".join(notes) if drawn else stats.NO_DRAWS)
+    said = [*(notes if drawn else [stats.NO_DRAWS]), *marked.notes()]
+    return Listing(heading, columns, rows, " ".join(said))
 
 
 def fitted(grid: Grid, form: str) -> Listing:

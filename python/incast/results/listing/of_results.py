@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incast.results import Table, stats
+from incast.results import Table, censored, stats
+from incast.results.listing.marks import Marked
 from incast.results.listing.sheet import Listing, columns, number
 from incast.results.load import Load
+from incast.results.pooled import tail_index
 from incast.results.result import Result
+from incast.results.stats import SIZE_CLASSES
 from incast.results.titles import title
 
 
@@ -38,7 +41,9 @@ def queues(results: Mapping[str, Result]) -> list[Listing]:
     else:
         found = [_whole(results, it, f"queue at {it[0]}, port {it[1]}, over the whole run") for it in ports]
         notes = _WHOLE_NOTES
-    return [*found[:-1], replace(found[-1], notes=notes, apart=True)]
+    said = dict.fromkeys(listing.notes for listing in found if listing.notes)
+    found = [replace(listing, notes="") for listing in found]
+    return [*found[:-1], replace(found[-1], notes=" ".join([notes, *said]), apart=True)]
 
 
 MOST_PORTS = 4
@@ -57,6 +62,7 @@ _WHOLE_NOTES = "Mean, p99 and busy (not empty): of the samples. Peak: of the who
 
 
 def _whole(results: Mapping[str, Result], only: tuple[str, int] | None, heading: str) -> Listing:
+    marked = Marked("samples")
     measured = (("mean", "KB"), ("p99", "KB"), ("peak", "KB"), ("busy", "%"))
     rows = []
     for label, result in results.items():
@@ -70,12 +76,14 @@ def _whole(results: Mapping[str, Result], only: tuple[str, int] | None, heading:
             [
                 title(label),
                 number(float(np.average(queue, weights=samples)) / 1e3),
-                number(stats.percentile(queue, 99, samples) / 1e3),
+                marked.percentile(
+                    number(stats.percentile(queue, 99, samples) / 1e3), 99, [int(samples.sum())]
+                ),
                 number(int(peak.max()) / 1e3),
                 number(100 * float(np.average(queue > 0, weights=samples))),
             ]
         )
-    return Listing(heading, columns("algorithm", *measured), rows)
+    return Listing(heading, columns("algorithm", *measured), rows, " ".join(marked.notes()))
 
 
 def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
@@ -132,17 +140,24 @@ def jobs(results: Mapping[str, Result]) -> list[Listing]:
         "Job completion times. Bound: the time that the job takes at least with empty queues (no unit). "
         "Straggler: the host at which the slowest job ended last."
     )
+    summaries = (result.info["summary"].get("jobs", []) for result in results.values())
+    if any(group["unfinished"] for its in summaries for group in its):
+        notes += " Means are of the jobs that ended. ≥: a lower bound, since jobs did not end."
     return [Listing("jobs", columns("algorithm", "traffic", *times, "straggler"), rows, notes)]
 
 
 def _job_row(group: dict[str, Any]) -> list[str]:
     time, ratio = group["jct_ps"], group["bound_ratio"]
     total = group["jobs"] + group["unfinished"]
+    # The slowest of those that ended is no slower than one that did not.
+    least = "≥ " if group["unfinished"] else ""
     return [
         group["group"],
         f"{total:,}" if not group["unfinished"] else f"{group['jobs']:,} of {total:,}",
-        *(number(time[key] / 1e6) if time else "–" for key in ("mean", "max")),
-        *(number(ratio[key]) if ratio else "–" for key in ("mean", "max")),
+        number(time["mean"] / 1e6) if time else "–",
+        least + number(time["max"] / 1e6) if time else "–",
+        number(ratio["mean"]) if ratio else "–",
+        least + number(ratio["max"]) if ratio else "–",
         group["straggler_host"] or "–",
     ]
 
@@ -200,35 +215,71 @@ def _load_row(load: Load) -> list[str]:
 
 
 def slowdowns(results: Mapping[str, Result]) -> list[Listing]:
-    """The slowdown of finished flows by size.
+    """The slowdown of flows by size; each unfinished one counts with the least that it can have.
 
     Args:
         results: A result for each algorithm, all of one scenario.
     """
-    classes = ("small", "large", "all")
-    rows = []
-    missing = []
-    for label, result in results.items():
-        by_class = {s["class"]: s for s in result.info["summary"]["slowdowns"] if s["group"] is None}
-        row = [title(label)]
-        for name in classes:
-            slowdown = by_class.get(name, {}).get("slowdown")
-            row += [number(slowdown[key]) if slowdown else "–" for key in ("mean", "p50", "p99")]
-        rows.append(row)
-        left = by_class.get("all", {}).get("unfinished", 0)
-        if left:
-            missing.append(f"{title(label)} {left:,}")
+    marked = Marked()
+    rows = [[title(label), *_slowdown_row(result, marked)] for label, result in results.items()]
     if all(cell == "–" for row in rows for cell in row[1:]):
         return []
-    parts = [part for name in classes for part in ((name, "mean"), ("", "p50"), ("", "p99"))]
+    parts = [part for name in SIZE_CLASSES for part in ((name, "mean"), ("", "p50"), ("", "p99"))]
     counts = {s["class"]: s["flows"] for s in next(iter(results.values())).info["summary"]["slowdowns"][:3]}
+    of = f"{counts.get('small', 0):,} of {counts.get('all', 0):,}"
+    notes = [
+        "Slowdown: completion time divided by that on the idle path without telemetry (no unit).",
+        f"Small: flows up to 150 KB ({of}).",
+    ]
+    left = {label: int(stats.metrics(result)["flows_unfinished"]) for label, result in results.items()}
+    if missing := [f"{title(label)} {count:,}" for label, count in left.items() if count]:
+        notes.append(
+            f"Not finished: {', '.join(missing)}; each counts with the least slowdown that it can have."
+        )
+    heading = columns("algorithm", *parts)
+    return [Listing("FCT slowdown", heading, rows, " ".join([*notes, *marked.notes()]))]
+
+
+def _slowdown_row(result: Result, marked: Marked) -> list[str]:
+    numbers, at_least = censored.metrics(result)
+    cells = []
+    for name in SIZE_CLASSES:
+        values, _ = censored.of_class(result, name)
+        tail = tail_index(values)
+        for statistic in ("mean", "p50", "p99"):
+            metric = f"slowdown_{name}_{statistic}"
+            if metric not in numbers:
+                cells.append("–")
+                continue
+            text = marked.at_least(number(numbers[metric]), metric in at_least)
+            is_mean = statistic == "mean"
+            cells.append(
+                marked.mean(text, tail)
+                if is_mean
+                else marked.percentile(text, float(statistic[1:]), [len(values)])
+            )
+    return cells
+
+
+def limits(results: Mapping[str, Result]) -> list[Listing]:
+    """The time of flows by what kept their next packets back; limits without any time are left out.
+
+    Args:
+        results: A result for each algorithm, all of one scenario.
+    """
+    shares = {label: stats.limit_shares(result.info) for label, result in results.items()}
+    shown = [name for name in stats.LIMITS if any(of.get(name) for of in shares.values())]
+    if not shown:
+        return []
+    rows = [
+        [title(label), *(number(100 * of[name]) if of else "–" for name in shown)]
+        for label, of in shares.items()
+    ]
     notes = (
-        "Slowdown: completion time divided by that on the idle path without telemetry (no unit). "
-        f"Small: flows up to 150 KB ({counts.get('small', 0):,} of {counts.get('all', 0):,})."
+        "Shares of the summed time of flows that count, by what kept their next packet back "
+        "(`incast explain`)."
     )
-    if missing:
-        notes += f" Not finished, and so not counted: {', '.join(missing)}."
-    return [Listing("FCT slowdown", columns("algorithm", *parts), rows, notes)]
+    return [Listing("limits", columns("algorithm", *((name, "%") for name in shown)), rows, notes)]
 
 
 LISTINGS: tuple[Callable[[Mapping[str, Result]], list[Listing]], ...] = (
@@ -237,6 +288,7 @@ LISTINGS: tuple[Callable[[Mapping[str, Result]], list[Listing]], ...] = (
     slowdowns,
     jobs,
     bandwidths,
+    limits,
 )
 """All listings of results, in their order; each gives none where there is nothing to say."""
 

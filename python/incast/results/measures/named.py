@@ -16,7 +16,7 @@ from incast.results.stats import SIZE_CLASSES
 Kind = Literal["ratio", "time", "bytes", "rate", "share", "count"]
 """Kinds of numbers. Two values of any kind but a count are compared by their ratio, if both are above 0."""
 
-UNITS: Mapping[Kind, str] = {"time": "us", "bytes": "KB", "rate": "Gbps"}
+UNITS: Mapping[Kind, str] = {"time": "us", "bytes": "KB", "rate": "Gbps", "share": "%"}
 """The unit of measures of a kind once they are divided by their ``scale``."""
 
 Better = Literal["lower", "higher", "neither"]
@@ -89,6 +89,18 @@ def _single(
     return Measure(name, (metric,), words, kind, better, heading=heading, scale=scale)
 
 
+_SHARES = {
+    "sending": "share of flows' time in which packets leave for the first time",
+    "answer": "share of flows' time in which they wait for acknowledgements",
+    "window": "share of flows' time in which their window is full",
+    "pacing": "share of flows' time in which their rate makes them wait",
+    "credit": "share of flows' time in which they have no credit",
+    "card": "share of flows' time in which their card is busy with others",
+    "paused": "share of flows' time in which they are paused",
+    "repair": "share of flows' time in which losses are repaired",
+    "connection": "share of flows' time in which messages before them leave",
+}
+
 NAMED: Mapping[str, Measure] = {
     measure.name: measure
     for measure in (
@@ -147,6 +159,18 @@ NAMED: Mapping[str, Measure] = {
             "count",
             ("flows", "finished"),
             better="neither",
+        ),
+        *(
+            _single(
+                f"share_{name}",
+                f"share_{name}",
+                words,
+                "share",
+                (name, "%"),
+                0.01,
+                better="neither",
+            )
+            for name, words in _SHARES.items()
         ),
     )
 }

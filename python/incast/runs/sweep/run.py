@@ -17,7 +17,7 @@ from incast._build import build
 from incast.errors import Problem, ResultError
 from incast.progress import State
 from incast.results import stats
-from incast.results.grid import Grid
+from incast.results.grid import Grid, Run
 from incast.results.listing.of_grid import fitted
 from incast.results.listing.shown import Screen, Shown
 from incast.results.measures.call import Call
@@ -56,6 +56,7 @@ class Sweep(Shown):
         rule: The rule that added seeds, if any.
         calls: Measures beside those that every run has.
         missing: For each of them, by its column, why runs have no value.
+        behind: Flows behind the slowdowns of each sound run, by combination, seed and class of sizes.
     """
 
     plan: Plan
@@ -72,6 +73,7 @@ class Sweep(Shown):
     rule: Rule | None = None
     calls: tuple[Call, ...] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    behind: Mapping[Combination, Mapping[int, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
     def grid(self) -> Grid:
@@ -205,7 +207,19 @@ def run(
             call.column: [why for run in runs.values() if (why := run.missing.get(call.column))]
             for call in calls
         },
+        _behind(plan, runs),
     )
+
+
+def _behind(plan: Plan, runs: Mapping[int, Run]) -> dict[Combination, dict[int, dict[str, int]]]:
+    """Returns the numbers of flows behind the slowdowns of sound runs."""
+    found: dict[Combination, dict[int, dict[str, int]]] = {}
+    for n, run in runs.items():
+        if run.sound:
+            found.setdefault(plan.runs[n].values, {})[run.seed] = {
+                of: run.behind(of) for of in stats.SIZE_CLASSES
+            }
+    return found
 
 
 def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
