@@ -334,8 +334,9 @@ def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Pa
     assert "queue at s0, port 3" in done.stdout
     assert "FCT slowdown" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert sum(row[:1] == ["OSCAR"] for row in rows) == 2
-    assert sum(row[:1] == ["constant"] for row in rows) == 2
+    # Of the queue, of the slowdowns, and of what kept the flows back.
+    assert sum(row[:1] == ["OSCAR"] for row in rows) == 3
+    assert sum(row[:1] == ["constant"] for row in rows) == 3
     saved = re.search(r"saved in incast-results/small: (\S+), (\S+)\n", done.stdout)
     assert saved
     assert [name.partition("-")[0] for name in saved.groups()] == ["oscar", "constant"]
@@ -406,10 +407,10 @@ def test_compare_all_runs_what_the_scenario_permits_and_says_why_not_the_rest(
         f"small, seed 7: {len(ran)} of {len(ran)} algorithms ran, sorted by the mean slowdown of flows"
         in done.stdout
     )
-    # Every algorithm either has a row in both tables or a reason.
+    # Every algorithm either has a row in all three tables or a reason.
     for name, a in known.items():
         rows = re.findall(rf"^{re.escape(a.title)} +\S", done.stdout, re.MULTILINE)
-        assert len(rows) == (2 if name in ran else 0)
+        assert len(rows) == (3 if name in ran else 0)
     # The reason is what a scenario with that algorithm says.
     refused = incast.here("run", scenario, "--set", "cc.algorithm=dctcp")
     assert refused.returncode == 2
@@ -432,8 +433,8 @@ def test_compare_all_sorts_its_tables_alike(incast: Incast, scenario: Path) -> N
     means = {titles[name]: round(r.flow_times().slowdown.mean(), 12) for name, r in results.items()}
     blocks = done.stdout.split("\nalgorithm ")[1:]
     tables = [[re.split(r"  +", line)[0] for line in block.splitlines()] for block in blocks]
-    first, second = ([row for row in rows if row in means] for rows in tables)
-    assert first == second
+    first, second, third = ([row for row in rows if row in means] for rows in tables)
+    assert first == second == third
     assert set(first) == set(means)
     assert [means[row] for row in first] == sorted(means.values())
 

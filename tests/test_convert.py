@@ -189,7 +189,7 @@ def test_a_file_of_no_known_format_says_how_each_begins(incast: Incast) -> None:
 
 def test_a_byte_order_mark_is_no_part_of_a_text(incast: Incast, files: Path) -> None:
     """Editors on Windows begin a text with U+FEFF."""
-    plain = incast.folder / "plain.toml"
+    plain = incast.folder / "no-mark.toml"
     plain.write_text(PAUSES.replace('cc = { algorithm = "dcqcn" }\n', ""))
     marked = incast.folder / "marked.toml"
     marked.write_text(plain.read_text(), encoding="utf-8-sig")

@@ -110,8 +110,7 @@ def act(options: argparse.Namespace) -> int:
             print(f"\n{left_out(chosen)}")
         return code
     outcome = Outcome(chosen)
-    if not options.quiet:
-        warn(*chosen.scenarios.values())
+    warn(*chosen.scenarios.values())
     try:
         run_all(outcome, options)
     except Interrupted:

@@ -139,7 +139,7 @@ def number_option(
 
 def quiet_option(sub: argparse.ArgumentParser) -> None:
     """Adds the option that turns the progress line off."""
-    flag_option(sub, "--quiet", "no progress line")
+    flag_option(sub, "--quiet", "no progress line and no notes; warnings stay")
 
 
 def scenario_options(

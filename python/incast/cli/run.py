@@ -39,8 +39,7 @@ def act(options: argparse.Namespace) -> int:
     required = Required(options, Grid(scenario.name, (), (Entry((), title(label), label, ()),)))
     if options.estimate:
         return estimate({label: scenario})
-    if not options.quiet:
-        warn(scenario)
+    warn(scenario)
     folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
     result = run_and_show(
@@ -116,8 +115,7 @@ def run_one(
             say(f"reused {folder}: same scenario, version and seed (--fresh runs it again)")
     else:
         announce(obtained.result, silent)
-    if not options.quiet:
-        warn_late(scenario, obtained.result, label if series is not None and series.runs > 1 else None)
+    warn_late(scenario, obtained.result, label if series is not None and series.runs > 1 else None)
     return obtained.result
 
 

@@ -156,8 +156,7 @@ def carry_out(
         }
         return estimate(firsts, what.seeds, options.jobs or Local().jobs)
     said = Counter(problem for one in what.runs for problem in dict.fromkeys(one.scenario.warnings))
-    if not options.quiet:
-        _warn(said, len(what.runs))
+    _warn(said, len(what.runs))
     if rule is not None:
         print(f"{paragraph(rule.text(what))}\n", flush=True)
     with BatchLine(quiet=options.quiet) as line:
@@ -177,8 +176,7 @@ def carry_out(
         except KeyboardInterrupt:
             line.stopped(len(what.runs), most=rule is not None)
             return 130
-    if not options.quiet:
-        _warn({problem: done.warnings[problem] for problem in unsaid(done.warnings, said)}, done.state.runs)
+    _warn({problem: done.warnings[problem] for problem in unsaid(done.warnings, said)}, done.state.runs)
     _show(done, by, required)
     return done
 

@@ -61,8 +61,7 @@ def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result, the distances and where they are saved."""
     scenario = load(options)
     label = f"{store.label(scenario)} on the testbed"
-    if not options.quiet:
-        warn(scenario)
+    warn(scenario)
     other = None if options.against is None else simulated(options.against, scenario)
     folder = options.out or place(scenario)
     if options.out is not None and is_complete(folder) and not options.fresh:
@@ -101,8 +100,7 @@ def run(
     finally:
         if series is not None:
             series.ended(time.monotonic() - began)
-    if not options.quiet:
-        warn_late(scenario, result, label if series is not None and series.runs > 1 else None)
+    warn_late(scenario, result, label if series is not None and series.runs > 1 else None)
     return result
 
 

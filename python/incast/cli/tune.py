@@ -132,7 +132,7 @@ def act(options: argparse.Namespace) -> int:
     """Makes the search, and prints the setting that it found and what is left of it in the check."""
     what = _plan(options)
     print(heading(what))
-    if not options.quiet and options.arena is None:
+    if options.arena is None:
         for problem in what.scenario.warnings:
             say(f"warning: {problem}")
     with BatchLine(quiet=options.quiet) as line:
