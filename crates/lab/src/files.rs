@@ -29,9 +29,11 @@ pub fn read(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    // A file may grow after it was looked at.
-    File::open(path)?.take(most.get().saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most.get() {
+    // What is too large is not read first. But a file may grow after it was looked at.
+    if metadata.len() <= most.get() {
+        File::open(path)?.take(most.get().saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    if metadata.len().max(bytes.len() as u64) > most.get() {
         let message = format!("it is larger than {most}, the most that is read of such a file");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
@@ -101,6 +103,19 @@ mod tests {
         assert_eq!(error.to_string(), "it is larger than 4B, the most that is read of such a file");
         fs::remove_file(&path).unwrap();
         assert_eq!(read(&std::env::temp_dir(), Bytes::new(9)).unwrap_err().to_string(), "it is a folder");
+    }
+
+    /// A file of 2^62 bytes without content, of which reading any part worth the name would exhaust memory.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_too_large_is_not_read_first() {
+        let path = std::env::temp_dir().join(format!("incast-lab-sparse-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        // The largest that the file system allows of these.
+        let made = (30..62).rev().find(|bits| file.set_len(1 << bits).is_ok());
+        let error = read(&path, Bytes::new((1 << made.unwrap()) - 1)).unwrap_err();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]

@@ -121,3 +121,33 @@ fn six_flows_of_new_reno_share_a_link_of_the_rate_of_their_own_links() {
     println!("exact clocks: {locked:.3}");
     assert!(locked < 0.6, "{locked}");
 }
+
+/// Eight hosts at line rate to one, under PFC. With the computed headroom nothing is lost. With none, what comes after a
+/// pause is, and the advice on ties is one that PFC permits.
+#[test]
+fn losses_under_pfc_are_warned_of_and_ties_there_need_another_remedy() {
+    let said = |pfc: &str| {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 9, rate = \"100Gbps\", delay = \"5us\" }}\n\
+             switch = {{ buffer = \"8MB\", pfc = {{ xoff = \"30KB\"{pfc} }} }}\ncc = {{ algorithm = \"constant\" }}\n\
+             [[traffic]]\nkind = \"incast\"\nto = \"h0\"\nsize = \"300KB\"\n"
+        );
+        let scenario =
+            Scenario::from_toml(&text, "pfc.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let built = scenario.build().unwrap_or_else(|problems| panic!("{problems}"));
+        let ran = common::go("clocks", &text, &built, &RunOptions::default());
+        let drops = ran.info.outcome.as_ref().unwrap().packets_dropped;
+        let warnings: Vec<String> = ran.info.warnings.iter().map(|warning| format!("{warning:?}")).collect();
+        (drops, warnings)
+    };
+    assert_eq!(said(""), (0, Vec::new()));
+    for key in ["headroom = \"0B\"", "headroom_factor = 1"] {
+        let (drops, warnings) = said(&format!(", {key}"));
+        assert!(drops > 100, "{key}: {drops}");
+        let lost = warnings.iter().find(|text| text.contains("although every queue is lossless"));
+        let lost = lost.unwrap_or_else(|| panic!("{key}: {warnings:?}"));
+        assert!(lost.contains(&format!("{drops} packets were dropped")), "{lost}");
+        assert!(lost.contains(key.split(' ').next().unwrap()), "{lost}");
+        assert!(warnings.iter().all(|text| !text.contains("100ppm")), "{warnings:?}");
+    }
+}

@@ -31,8 +31,16 @@ pub(super) struct Ended<'a> {
 type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 
 /// All verdicts, in the order of the list. A new one is a function and a line here.
-const VERDICTS: &[Verdict] =
-    &[lost_captures, unsteady_loads, never_held_back, tied_drops, held_up_windows, needless_repairs, storms];
+const VERDICTS: &[Verdict] = &[
+    lost_captures,
+    unsteady_loads,
+    never_held_back,
+    tied_drops,
+    lost_despite_pfc,
+    held_up_windows,
+    needless_repairs,
+    storms,
+];
 
 /// Returns the verdicts on a run.
 pub(super) fn verdicts(ended: &Ended<'_>) -> Vec<Problem> {
@@ -97,6 +105,12 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
     let tied = ended.outcome.tied;
     let drops: u64 = ended.outcome.ports.iter().map(|port| port.drops).sum();
     let (one_in, least) = TIES;
+    let switch = &ended.simulation.switch;
+    let hint = if switch.pfc.is_some() || switch.bfc.is_some() {
+        "starts that differ (jitter) and links of unequal rates move ties; run.clock must be \"exact\" with PFC and BFC"
+    } else {
+        "run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have"
+    };
     let problem = || {
         let percent = tied * 100 / drops.max(1);
         Problem::new(format!(
@@ -104,9 +118,30 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
              with the lower number won each time"
         ))
         .about("run.clock")
-        .with_hint("run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have")
+        .with_hint(hint)
     };
     (tied >= least && tied * one_in >= drops).then(problem).into_iter().collect()
+}
+
+/// With less headroom than PFC needs, a lossless network loses packets.
+fn lost_despite_pfc(ended: &Ended<'_>) -> Vec<Problem> {
+    let given = ended.simulation.switch.pfc.as_ref();
+    let key =
+        given.filter(|pfc| pfc.queues.is_none()).and_then(|pfc| match (pfc.headroom, pfc.headroom_factor) {
+            (Some(_), _) => Some("switch.pfc.headroom"),
+            (None, Some(_)) => Some("switch.pfc.headroom_factor"),
+            (None, None) => None,
+        });
+    let full = |port: &PortTotals| port.drops - port.storm_drops - port.receiver_drops;
+    let drops: u64 = ended.outcome.ports.iter().map(full).sum();
+    let problem = |key| {
+        Problem::new(format!(
+            "{drops} packets were dropped although every queue is lossless: more came after pauses than the headroom holds"
+        ))
+        .about(key)
+        .with_hint("headroom = \"auto\" is what PFC needs at most")
+    };
+    key.filter(|_| drops > 0).map(problem).into_iter().collect()
 }
 
 /// Ports that are named in a verdict.

@@ -224,6 +224,39 @@ impl Route {
         Some(Problem::new(message).with_hint(hint))
     }
 
+    /// Returns what is wrong with a size of Homa's RTTbytes on this path, and what would be right.
+    pub(super) fn rtt_bytes(&self, told: Bytes, fabric: &Fabric) -> Option<Problem> {
+        let Path { packet, payload, line_rate, base_rtt, .. } = self.path;
+        let bdp = self.path.bdp();
+        // Payload in as many bytes on the wire. A part of a packet is sent as a packet.
+        let full = Bytes::new(bdp.get() * payload.get() / packet.get());
+        if told + payload > full {
+            return None;
+        }
+        let message = format!(
+            "is {told} of payload; {} the bandwidth-delay product is {bdp} ({line_rate} for {base_rtt}), of which \
+             {full} are payload: one message uses {} % of its link",
+            self.place(fabric),
+            100 * told.get() / full.get(),
+        );
+        let hint = "rtt_bytes = \"network\" fills the longest path, and \"pair\" each one";
+        Some(Problem::new(message).with_hint(hint))
+    }
+
+    /// Returns what is wrong with a timeout that expires before this path can bring an answer.
+    pub(super) fn timeout(&self, timeout: Time, fabric: &Fabric) -> Option<Problem> {
+        let least = self.path.base_rtt;
+        if timeout > least {
+            return None;
+        }
+        let message = format!(
+            "is {timeout}, and {} a packet and its answer need {least} without any queue: what arrives is sent again",
+            self.place(fabric),
+        );
+        let hint = "the timeout must exceed the base RTT of every path, and the delay of its queues";
+        Some(Problem::new(message).with_hint(hint))
+    }
+
     /// Returns what is wrong with acknowledgements that receivers hold, if this number of flows of an algorithm with a window
     /// share this path.
     pub(super) fn held(
@@ -385,6 +418,43 @@ mod tests {
         assert!(text.contains("uses 15 % of its link"), "{text}");
         assert_eq!(ndp(144).len(), 1);
         assert_eq!(ndp(145), Vec::<String>::new());
+    }
+
+    /// By hand: 152,236 B pass in 12.17888 us, of which 1000 in 1054 are payload: 144,436 B. With 143,436 B, which are 144
+    /// packets, and more the link is as good as full; 20 KB are 13 %.
+    #[test]
+    fn rtt_bytes_below_the_bandwidth_delay_product_are_warned_of() {
+        let homa = |rtt_bytes: &str| {
+            let homa = format!("kind = \"homa\"\nhoma = {{ rtt_bytes = \"{rtt_bytes}\" }}");
+            warnings("3us", &format!("[transport]\n{homa}\n[switch]\nqueues = 8"))
+        };
+        let [text] = &homa("20KB")[..] else { panic!("one warning: {:?}", homa("20KB")) };
+        assert!(text.starts_with("transport.homa.rtt_bytes: is 20KB of payload; from h"), "{text}");
+        assert!(text.contains("of which 144.436KB are payload: one message uses 13 % of its link"), "{text}");
+        assert_eq!(homa("143436B").len(), 1);
+        for fine in ["143437B", "network", "pair"] {
+            assert_eq!(homa(fine), Vec::<String>::new(), "{fine}");
+        }
+    }
+
+    /// By hand, as above: 12.17888 us, with 64 B as the size of every answer.
+    #[test]
+    fn a_timeout_within_the_base_rtt_is_warned_of() {
+        let swift = cc("algorithm = \"swift\"");
+        let (trims, levels) = ("[switch.trimming]", "[switch]\nqueues = 8");
+        for (key, kind, rest) in [
+            ("rto", "window", swift.as_str()),
+            ("ndp.rto", "ndp", trims),
+            ("homa.resend_timeout", "homa", levels),
+        ] {
+            let said = |timeout: &str| {
+                warnings("3us", &format!("{rest}\n[transport]\nkind = \"{kind}\"\n{key} = \"{timeout}\""))
+            };
+            let [text] = &said("12178880ps")[..] else { panic!("one warning: {key}, {:?}", said("12us")) };
+            assert!(text.starts_with(&format!("transport.{key}: is 12.17888us, and from h")), "{text}");
+            assert!(text.contains("need 12.17888us without any queue"), "{text}");
+            assert_eq!(said("12178881ps"), Vec::<String>::new(), "{key}");
+        }
     }
 
     /// By hand: four links of 50 ns, twice 1054 B and twice 64 B at 100 Gbps make 378.88 ns, in which 4736 B pass: 5

@@ -17,7 +17,7 @@ use crate::grammar::section::{choice, section};
 use crate::grammar::setting::{Auto, Bound, Setting, Shape, write_decimal};
 use crate::grammar::tree::{Node, Value};
 use crate::grammar::write::Out;
-use crate::problem::fault;
+use crate::problem::{Problem, fault};
 use crate::topology::Fabric;
 
 choice!(Scheduler);
@@ -274,6 +274,36 @@ fn check_room(switch: &Switch<String>, (what, size): (&str, Bytes), packet: Byte
 pub(crate) fn sizes(switch: &Switch<String>) -> impl Iterator<Item = (String, Buffer)> {
     let own = switch.buffers.iter().enumerate().map(|(i, own)| (format!("switch.buffers.{i}"), own.buffer));
     std::iter::once(("switch".to_owned(), switch.buffer)).chain(own)
+}
+
+/// Returns what is wrong with thresholds of marks that no queue can exceed, for an algorithm that reads marks.
+///
+/// Where PFC or BFC bounds queues, or thresholds scale with the rate, nothing is said.
+pub(super) fn never_marked(switch: &Switch<String>, algorithm: &str) -> Option<Problem> {
+    let ecn = switch.ecn.filter(|ecn| ecn.reference.is_none())?;
+    if switch.pfc.is_some() || switch.bfc.is_some() {
+        return None;
+    }
+    let exceeds = |buffer| match buffer {
+        Buffer::Unlimited => true,
+        Buffer::PerPort(size) => size > ecn.kmin,
+        // A packet is let in while the queue is within alpha times what is free.
+        Buffer::Shared(size) => {
+            size > ecn.kmin && switch.egress_alpha.scale(size.get() - ecn.kmin.get()) >= ecn.kmin.get()
+        }
+    };
+    let any = match &switch.trimming {
+        Some(trimming) => trimming.data > ecn.kmin,
+        None => sizes(switch).any(|(_, buffer)| exceeds(buffer)),
+    };
+    if any {
+        return None;
+    }
+    let message = format!(
+        "is {}, and no queue grows longer: no packet is marked, and {algorithm} learns of congestion from losses only",
+        ecn.kmin
+    );
+    Some(Problem::new(message).with_hint("kmin and kmax must be below the length at which queues are full"))
 }
 
 /// Checks that packets and headroom fit into the buffers.

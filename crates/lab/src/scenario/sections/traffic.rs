@@ -6,11 +6,11 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::transport::{BaseRtt, FirstWindow, Kind, Recovery};
+use incast_sim::describe::transport::{BaseRtt, FirstWindow, Kind, Recovery, RttBytes};
 
 use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
-use super::{load, paths};
+use super::{load, paths, switch};
 use crate::cc::Cc;
 use crate::grammar::reading::Reading;
 use crate::problem::Problem;
@@ -93,6 +93,16 @@ impl Effect for Vec<Block> {
             && let Some(problem) = longest().and_then(|longest| longest.first_window(packets, fabric))
         {
             reading.warn_key("transport.ndp.first_window", problem);
+        }
+        if let (Kind::Homa, RttBytes::Value(told)) = (transport.kind, transport.homa.rtt_bytes)
+            && let Some(problem) = longest().and_then(|longest| longest.rtt_bytes(told, fabric))
+        {
+            reading.warn_key("transport.homa.rtt_bytes", problem);
+        }
+        if let Some((key, timeout)) = transport.timeout()
+            && let Some(problem) = longest().and_then(|longest| longest.timeout(timeout, fabric))
+        {
+            reading.warn_key(key, problem);
         }
         if let (Kind::Window, BaseRtt::Value(told)) = (transport.kind, transport.base_rtt)
             && let Some(problem) = longest().and_then(|longest| longest.base_rtt(told, fabric))
@@ -211,6 +221,9 @@ fn signals(
         );
         reading.wrong_key(&key, message);
     }
+    if marks && let Some(problem) = switch::never_marked(sections.switch, name) {
+        reading.warn_key("switch.ecn.kmin", problem);
+    }
     if let Some((message, hint)) = unfit(sections, cc, blocks) {
         reading.warn_key(&key, Problem::new(message).with_hint(hint));
     }
@@ -280,6 +293,42 @@ mod tests {
                      transport = { recovery = \"selective\" }\n[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n";
         let scenario = Scenario::from_toml(rotor, "rotor.toml", &[]).unwrap();
         assert_eq!(about_the_algorithm(&scenario), [""; 0]);
+    }
+
+    /// By hand: a queue of a shared buffer of 300 KB with alpha 1 is let in up to half of it, 150 KB.
+    #[test]
+    fn thresholds_of_marks_that_no_queue_exceeds_are_warned_of() {
+        let said = |algorithm: &str, kmin: &str, switch: &str| {
+            let ecn = format!("ecn = {{ kmin = \"{kmin}\", kmax = \"2MB\", pmax = 1.0 }}");
+            let scenario = star(algorithm, &format!("[switch]\n{switch}\n{ecn}"));
+            let about = |warning: &&Problem| warning.key.as_deref() == Some("switch.ecn.kmin");
+            scenario
+                .warnings()
+                .iter()
+                .filter(about)
+                .map(|warning| warning.problem.clone())
+                .collect::<Vec<_>>()
+        };
+        let port = "buffer = { per_port = \"200KB\" }";
+        let never = "is 200KB, and no queue grows longer: no packet is marked, and dctcp learns of congestion from \
+                     losses only";
+        assert_eq!(said("dctcp", "200KB", port), [never]);
+        assert_eq!(said("dcqcn", "300KB", port).len(), 1);
+        assert_eq!(said("dctcp", "151KB", "buffer = \"300KB\"\negress_alpha = 1.0").len(), 1);
+        for (algorithm, kmin, switch) in [
+            ("dctcp", "199999B", port),
+            // Marks are not what it reads.
+            ("swift", "300KB", port),
+            ("dctcp", "150KB", "buffer = \"300KB\"\negress_alpha = 1.0"),
+            ("dctcp", "300KB", "buffer = \"unlimited\""),
+            (
+                "dctcp",
+                "300KB",
+                "buffer = { per_port = \"200KB\" }\nbuffers = [{ switches = [\"s0\"], buffer = \"unlimited\" }]",
+            ),
+        ] {
+            assert_eq!(said(algorithm, kmin, switch), Vec::<String>::new(), "{algorithm}, {kmin}, {switch}");
+        }
     }
 
     /// The second block spreads its packets, the first one does not.
