@@ -173,8 +173,8 @@ class Estimate:
 
     Attributes:
         mean: The mean.
-        half_width: Half the width of the interval around it; None with a single value, and where every seed has
-            the same, of which Student's t would make an interval without width.
+        half_width: Half the width of the interval around it; None with a single value, and where every seed
+            has the same, of which Student's t would make an interval without width.
         values: The value of each seed, in their order.
         confidence: The share of such intervals that contain the true mean.
         drawn: Whether the seeds made a difference, to this number or another one; see :func:`drawn`.
