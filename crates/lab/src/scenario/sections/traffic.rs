@@ -6,7 +6,7 @@ use incast_cc::Signals;
 use incast_cc::contract::MAX_INT_HOPS;
 use incast_sim::describe::balancing::Balancing as Policy;
 use incast_sim::describe::network::NodeId;
-use incast_sim::describe::transport::{BaseRtt, FirstWindow, Kind, Recovery};
+use incast_sim::describe::transport::{BaseRtt, FirstWindow, Kind, Recovery, RttBytes};
 
 use super::scope::{Effect, Idle, Scope, Sections};
 use super::transport::name_of;
@@ -79,6 +79,9 @@ impl Effect for Vec<Block> {
                 if let Some((key, problem)) = longest.delay_limit(cc, told, fabric) {
                     reading.warn_key(&format!("{section}.{key}"), problem);
                 }
+                if let Some((key, problem)) = longest.window_limit(cc, told, fabric) {
+                    reading.warn_key(&format!("{section}.{key}"), problem);
+                }
                 let at_once = users.iter().filter_map(|&block| {
                     reaches[block].as_ref().map(|reach| self[block].pattern.at_once(reach))
                 });
@@ -93,6 +96,19 @@ impl Effect for Vec<Block> {
             && let Some(problem) = longest().and_then(|longest| longest.first_window(packets, fabric))
         {
             reading.warn_key("transport.ndp.first_window", problem);
+        }
+        if let (Kind::Homa, RttBytes::Value(bytes)) = (transport.kind, transport.homa.rtt_bytes)
+            && let Some(problem) = longest().and_then(|longest| longest.rtt_bytes(bytes, fabric))
+        {
+            reading.warn_key("transport.homa.rtt_bytes", problem);
+        }
+        let (key, timer) = match transport.kind {
+            Kind::Window => ("rto", transport.rto),
+            Kind::Ndp => ("ndp.rto", transport.ndp.rto),
+            Kind::Homa => ("homa.resend_timeout", transport.homa.resend_timeout),
+        };
+        if let Some(problem) = longest().and_then(|longest| longest.timer(timer, fabric)) {
+            reading.warn_key(&format!("transport.{key}"), problem);
         }
         if let (Kind::Window, BaseRtt::Value(told)) = (transport.kind, transport.base_rtt)
             && let Some(problem) = longest().and_then(|longest| longest.base_rtt(told, fabric))
