@@ -58,8 +58,27 @@ def test_a_table_is_indexed_by_the_names_of_its_columns(result: incast.Result) -
         table.column("zzz")
     with pytest.raises(TypeError, match=r'^a table is indexed by .*, like table\["fct_ps"\]$'):
         table[0]  # type: ignore[index]
-    with pytest.raises(TypeError, match="not iterable"):
-        iter(table)  # type: ignore[call-overload]
+    assert "fct_ps" in table
+    assert "zzz" not in table
+    assert 0 not in table
+
+
+def test_a_table_is_a_sequence_of_rows(result: incast.Result) -> None:
+    # The constructor of pandas asks for no Arrow: it takes rows.
+    table = result.flows
+    rows = list(table)
+    assert len(rows) == len(table)
+    assert [list(row) for row in rows] == len(rows) * [table.columns]
+    pd.testing.assert_frame_equal(pd.DataFrame(table), table.to_pandas(), check_dtype=False)
+    assert pd.DataFrame(result.port_series).shape == (
+        len(result.port_series),
+        len(result.port_series.columns),
+    )
+    stopped = incast.Scenario.from_toml(SMALL).with_({"run.until": "60us"}).run().flows
+    frame = pd.DataFrame(stopped)
+    assert frame["fct_ps"].isna().all()
+    assert frame["fct_ps"].dtype == np.float64
+    assert frame["source"].tolist() == stopped["source"].tolist()
 
 
 def test_a_table_becomes_a_frame_with_missing_values() -> None:

@@ -1,6 +1,6 @@
 """The compiled core. A test holds these stubs against the module; use the package's own classes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -850,12 +850,17 @@ class Table:
 
     It is handed over without a copy through the Arrow PyCapsule interface: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``. ``table["fct_ps"]`` is a column, ``dict(
-    table)`` has all of them.
+    table)`` has all of them. ``for row in table`` goes through the rows, of which ``pandas.DataFrame(table)``
+    makes a frame, too.
     """
 
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str:
         """Its first rows as a table of HTML, for notebooks; the package adds it to the compiled class."""
+    def __contains__(self, name: object, /) -> bool:
+        """Returns whether there is a column of a name."""
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Goes through the rows, each a dictionary by the names of the columns."""
     def __getitem__(self, key: str, /) -> npt.NDArray[Any]:
         """Returns the column of a name: :meth:`column`."""
     def keys(self) -> list[str]:

@@ -5,7 +5,7 @@
 
 use core::ops::Deref;
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use crate::contract::{CongestionControl, Internal, Overhead, Path, Signals};
 use crate::median::{Filtered, Median, MedianOf, MedianParams, Signal};
@@ -155,6 +155,14 @@ macro_rules! algorithms {
             pub fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
                 match &self.own {
                     $(Own::$flow(p) => p.delay_limit(path),)+
+                }
+            }
+
+            /// See [`Described::window_limit`].
+            #[must_use]
+            pub fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+                match &self.own {
+                    $(Own::$flow(p) => p.window_limit(path),)+
                 }
             }
 

@@ -17,7 +17,7 @@
 //! To put repair off by a round trip is the transport's part: selective repeat with lazy repair. Under go-back-N no
 //! packet is ever delayed, as the receiver keeps none that overtakes another.
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use crate::Fixed;
 use crate::contract::{
@@ -136,6 +136,10 @@ impl Described for LSwiftParams {
 
     fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
         self.swift.delay_limit(path)
+    }
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        self.swift.window_limit(path)
     }
 }
 

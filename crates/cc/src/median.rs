@@ -22,7 +22,7 @@
 //!
 //! Samples are kept in steps of 64 ps (delays) or 2^-16 (shares of marked packets), rounded down.
 
-use incast_units::{Rate, Time};
+use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::{
@@ -214,6 +214,10 @@ impl<P: Described> Described for MedianOf<P> {
 
     fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
         self.params.delay_limit(path)
+    }
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        self.params.window_limit(path)
     }
 }
 

@@ -20,7 +20,7 @@
 //!
 //! H is at most 512, which covers every window up to 1,024 packets; the largest window is 1,000 by default.
 
-use incast_units::Time;
+use incast_units::{Bytes, Time};
 
 use crate::Fixed;
 use crate::contract::{
@@ -132,6 +132,10 @@ impl Described for MSwiftParams {
 
     fn delay_limit(&self, path: &Path) -> Option<(Time, &'static str)> {
         self.lswift.delay_limit(path)
+    }
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        self.lswift.window_limit(path)
     }
 }
 

@@ -306,6 +306,12 @@ pub trait Described: Presets {
         None
     }
 
+    /// The largest window of a flow on this path, and the parameter that sets it; `None` for an algorithm without one.
+    #[must_use]
+    fn window_limit(&self, _path: &Path) -> Option<(Bytes, &'static str)> {
+        None
+    }
+
     /// The queueing delay that a flow on this path aims at, and the parameter that makes it depend on the path; `None` for an
     /// algorithm whose flows share a queue evenly although their paths differ. Of flows that share a queue, those that aim at
     /// less yield to the others.

@@ -32,7 +32,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
-use crate::{Divisor, Fixed};
+use crate::{Divisor, Fixed, Path};
 
 choice! {
     /// Way in which a window above its target shrinks.
@@ -263,6 +263,10 @@ impl Described for PoseidonParams {
             "Poseidon, as OSCAR section 2 tells it: 2; OSCAR's public artifact: 12; the first author's simulator: HPCC's 42"
         ),
     ];
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        Some((Bytes::new(self.max_cwnd.scale(path.bdp().get())), "max_cwnd"))
+    }
 }
 
 /// The state of one flow. Size: 32 bytes.

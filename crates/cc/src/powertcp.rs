@@ -328,6 +328,10 @@ impl Described for PowerTcpParams {
         floor_param!(floor_rate, Artifact, "OSCAR's public artifact: none; PowerTCP's: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_powertcp", Signals::INT));
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        Some((Bytes::new(self.window_cap.scale(path.bdp().get())), "window_cap"))
+    }
 }
 
 /// The state of one flow under PowerTCP: 232 bytes, of which 168 are the telemetry of the last

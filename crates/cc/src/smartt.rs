@@ -23,7 +23,6 @@
 
 use incast_units::{Bytes, Time};
 
-use crate::Fixed;
 use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Loss, LossKind, Overhead, Sent, Setup, Signals,
     derived,
@@ -31,6 +30,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::{Fixed, Path};
 
 choice! {
     /// Reference of the fair decrease.
@@ -288,6 +288,10 @@ impl Described for SmarttParams {
             "all algorithms start here with one base BDP; uet-htsim: max_cwnd"
         ),
     ];
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        Some((Bytes::new(self.max_cwnd.scale(path.bdp().get())), "max_cwnd"))
+    }
 }
 
 /// The state of one flow under SMaRTT: 72 bytes.

@@ -402,6 +402,10 @@ impl Described for SwiftParams {
         let setup = Setup::new(*self, *path);
         Some((Swift::start((&setup).into(), Time::ZERO).target_delay(&setup), "base_target"))
     }
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        Some((Bytes::new(Setup::new(*self, *path).derived.max_cwnd.floor()), "max_cwnd"))
+    }
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_swift", Signals::NONE));
 }
 

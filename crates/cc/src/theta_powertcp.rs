@@ -25,7 +25,7 @@ use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 use crate::powertcp::{Pacing, limited, shared_param};
 use crate::tracked::TrackedRtt;
-use crate::{Divisor, Fixed};
+use crate::{Divisor, Fixed, Path};
 
 /// Parameters of [`ThetaPowerTcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +209,10 @@ impl Described for ThetaPowerTcpParams {
         floor_param!(floor_rate, Artifact, "OSCAR's public artifact: none; PowerTCP's: 100Mbps"),
     ];
     const KERNEL: Option<Kernel> = Some(Kernel::new("incast_theta", Signals::NONE));
+
+    fn window_limit(&self, path: &Path) -> Option<(Bytes, &'static str)> {
+        Some((Bytes::new(self.window_cap.scale(path.bdp().get())), "window_cap"))
+    }
 }
 
 /// The state of one flow under θ-PowerTCP: 80 bytes.

@@ -71,7 +71,7 @@ pub struct RunOptions {
     /// Called when the simulation has ended: whether something outside it failed during the run. The result
     /// then has the end `interrupted`.
     pub failed: Option<fn() -> bool>,
-    /// The testbed on which it was measured, of a run that is none of the simulator.
+    /// Set if the run was measured on a testbed.
     pub testbed: Option<TestbedInfo>,
 }
 

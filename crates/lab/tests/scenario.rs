@@ -551,3 +551,52 @@ fn no_run_ends_before_its_timers() {
     let shorter = run(&["run.stall_after=5ms"]).unwrap_err().to_string();
     assert!(shorter.contains("run.stall_after") && shorter.contains("transport.rto = \"10ms\""), "{shorter}");
 }
+
+/// Swift's lone flow over links of 3 us is answered after 12.18 us. A timer of 12 us expires for each packet; one of 13 us never
+/// does.
+#[test]
+fn timers_that_expire_without_a_loss_are_said() {
+    let warnings = |rto: &str| -> Vec<String> {
+        let scenario = read(&format!(
+            "topology = {{ kind = \"star\", hosts = 2, rate = \"100Gbps\", delay = \"3us\" }}\n\
+             cc = {{ algorithm = \"swift\" }}\ntransport = {{ rto = \"{rto}\" }}\n\
+             [[traffic]]\nkind = \"flows\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\n"
+        ));
+        let ran = common::go("timers", "", &scenario.build().unwrap(), &RunOptions::default());
+        ran.info.warnings.iter().map(|said| format!("{:?}: {}", said.key, said.problem)).collect()
+    };
+    let said = warnings("12us");
+    // Before the run, and after it.
+    let [before, after] = &said[..] else { panic!("{said:?}") };
+    assert!(before.contains("the timer expires for packets that are not lost"), "{before}");
+    let again = "Some(\"transport.rto\"): 50 % of 2000 packets were sent again although they were not lost";
+    assert!(after.starts_with(again), "{after}");
+    assert!(warnings("13us").is_empty());
+}
+
+/// Without headroom PFC pauses too late: what is on the link then is dropped. A scenario asks for that, so it is a result; but a
+/// network that is called lossless has lost packets.
+#[test]
+fn losses_under_pfc_with_little_headroom_are_said() {
+    let warnings = |headroom: &str| -> Vec<(Option<String>, String, Option<String>)> {
+        let scenario = read(&format!(
+            "topology = {{ kind = \"star\", hosts = 5, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             switch = {{ buffer = \"1MB\", pfc = {{ xoff = \"30KB\"{headroom} }} }}\ncc = {{ algorithm = \"constant\" }}\n\
+             [[traffic]]\nkind = \"incast\"\nto = \"h4\"\nsize = \"300KB\"\n"
+        ));
+        let ran = common::go("pfc", "", &scenario.build().unwrap(), &RunOptions::default());
+        assert!(ran.info.outcome.unwrap().violations.is_empty());
+        ran.info
+            .warnings
+            .iter()
+            .map(|said| (said.key.clone(), said.problem.clone(), said.hint.clone()))
+            .collect()
+    };
+    let said = warnings(", headroom = \"0B\"");
+    let keys: Vec<_> = said.iter().map(|(key, ..)| key.as_deref().unwrap()).collect();
+    assert_eq!(keys[0], "switch.pfc.headroom", "{said:?}");
+    assert!(said[0].1.contains("packets of lossless queues were dropped"), "{said:?}");
+    // PFC does not admit other clocks, so no hint asks for them.
+    assert!(said.iter().all(|(_, _, hint)| !hint.as_ref().unwrap().contains("100ppm")), "{said:?}");
+    assert_eq!(warnings(""), []);
+}

@@ -12,7 +12,7 @@ use incast_lab::results::TableName;
 use incast_lab::results::tables::Column;
 use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyIterator, PyString};
 
 /// A table of results, as it is declared.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -62,8 +62,8 @@ pub(crate) fn tables() -> Vec<TableInfo> {
     TableName::ALL.map(table).into()
 }
 
-/// A table of a result. It is a mapping without an iterator: with one, pandas would take it for a list of
-/// the names of its columns.
+/// A table of a result. Its items are columns, by their names; it is a sequence of rows, as structured arrays are in NumPy.
+/// So `dict(table)` has all columns, and pandas makes a data frame of the rows.
 #[pyclass(frozen, mapping, module = "incast")]
 pub(crate) struct Table(pub(crate) incast_lab::results::Table);
 
@@ -87,6 +87,20 @@ impl Table {
     /// Returns the names of its columns, as mappings do.
     fn keys(&self) -> Vec<&str> {
         self.columns()
+    }
+
+    /// Returns whether there is a column of a name.
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        name.extract::<String>().is_ok_and(|name| self.0.schema.column_with_name(&name).is_some())
+    }
+
+    /// Goes through the rows, each a dictionary by the names of the columns.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Rows> {
+        let columns = self.columns().into_iter().map(|name| {
+            let values = self.column(py, name)?.call_method0("tolist")?.try_iter()?;
+            Ok((PyString::new(py, name).unbind(), values.unbind()))
+        });
+        Ok(Rows(columns.collect::<PyResult<_>>()?))
     }
 
     /// Returns the column of a name.
@@ -154,6 +168,26 @@ impl Table {
         let batches: Vec<_> = self.0.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+}
+
+/// The rows of a table that are left: a name and the values of each column.
+#[pyclass(frozen, module = "incast")]
+struct Rows(Vec<(Py<PyString>, Py<PyIterator>)>);
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let row = PyDict::new(py);
+        for (name, values) in &self.0 {
+            let Some(value) = values.bind(py).clone().next() else { return Ok(None) };
+            row.set_item(name, value?)?;
+        }
+        Ok(Some(row))
     }
 }
 

@@ -80,6 +80,7 @@ impl Measured {
             delivered,
             dropped: self.dropped,
             tied: 0,
+            lossless: 0,
             lost: 0,
             corrupted: 0,
             trimmed: 0,

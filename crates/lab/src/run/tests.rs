@@ -142,6 +142,7 @@ fn finished(hops: u64) -> Outcome {
         delivered: 0,
         dropped: 0,
         tied: 0,
+        lossless: 0,
         lost: 0,
         corrupted: 0,
         trimmed: 0,

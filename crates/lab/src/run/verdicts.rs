@@ -35,8 +35,8 @@ const VERDICTS: &[Verdict] = &[
     lost_captures,
     unsteady_loads,
     never_held_back,
+    lossless_drops,
     tied_drops,
-    lost_despite_pfc,
     held_up_windows,
     needless_repairs,
     storms,
@@ -97,6 +97,20 @@ fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
     (!decides && ended.is_divided).then(problem).into_iter().collect()
 }
 
+/// PFC has lost packets, and that is no violation: whoever reads the result takes its network for lossless.
+fn lossless_drops(ended: &Ended<'_>) -> Vec<Problem> {
+    let drops = ended.outcome.lossless;
+    let problem = || {
+        Problem::new(format!(
+            "{drops} packets of lossless queues were dropped: the headroom that the scenario gives is less than packets need \
+             that arrive after a pause, or a link had failed"
+        ))
+        .about("switch.pfc.headroom")
+        .with_hint("headroom = \"auto\" drops nothing, but on links that fail")
+    };
+    (drops > 0 && ended.outcome.violations.is_empty()).then(problem).into_iter().collect()
+}
+
 /// Ties decide from this share of the drops on, one in ten, and from this number on.
 const TIES: (u64, u64) = (10, 100);
 
@@ -105,9 +119,9 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
     let tied = ended.outcome.tied;
     let drops: u64 = ended.outcome.ports.iter().map(|port| port.drops).sum();
     let (one_in, least) = TIES;
-    let switch = &ended.simulation.switch;
-    let hint = if switch.pfc.is_some() || switch.bfc.is_some() {
-        "starts that differ (jitter) and links of unequal rates move ties; run.clock must be \"exact\" with PFC and BFC"
+    let Simulation { network, switch, .. } = ended.simulation;
+    let hint = if switch.pfc.is_some() || switch.bfc.is_some() || network.circuits.is_some() {
+        "clocks must be exact here: starts that differ (jitter) and links of unequal rates move ties; else compare sums"
     } else {
         "run.clock = \"100ppm\" gives every host and switch a clock of its own, as real ones have"
     };
@@ -121,27 +135,6 @@ fn tied_drops(ended: &Ended<'_>) -> Vec<Problem> {
         .with_hint(hint)
     };
     (tied >= least && tied * one_in >= drops).then(problem).into_iter().collect()
-}
-
-/// With less headroom than PFC needs, a lossless network loses packets.
-fn lost_despite_pfc(ended: &Ended<'_>) -> Vec<Problem> {
-    let given = ended.simulation.switch.pfc.as_ref();
-    let key =
-        given.filter(|pfc| pfc.queues.is_none()).and_then(|pfc| match (pfc.headroom, pfc.headroom_factor) {
-            (Some(_), _) => Some("switch.pfc.headroom"),
-            (None, Some(_)) => Some("switch.pfc.headroom_factor"),
-            (None, None) => None,
-        });
-    let full = |port: &PortTotals| port.drops - port.storm_drops - port.receiver_drops;
-    let drops: u64 = ended.outcome.ports.iter().map(full).sum();
-    let problem = |key| {
-        Problem::new(format!(
-            "{drops} packets were dropped although every queue is lossless: more came after pauses than the headroom holds"
-        ))
-        .about(key)
-        .with_hint("headroom = \"auto\" is what PFC needs at most")
-    };
-    key.filter(|_| drops > 0).map(problem).into_iter().collect()
 }
 
 /// Ports that are named in a verdict.
@@ -197,12 +190,33 @@ fn held_up_windows(ended: &Ended<'_>) -> Vec<Problem> {
 /// number on.
 const NEEDLESS: (u64, u64) = (10, 100);
 
-/// A receiver that keeps what arrives out of order needs no packet twice. Where packets overtake each other by more than
-/// the loss recovery waits for, what it sends again is load of its own making.
+/// A receiver that keeps what arrives out of order needs no packet twice, and with go-back-N none is needed twice where
+/// nothing is lost. Where packets overtake each other by more than the loss recovery waits for, or a timer expires before
+/// they are answered, what is sent again is load of its own making.
 fn needless_repairs(ended: &Ended<'_>) -> Vec<Problem> {
-    let Outcome { sent, dropped, lost, trimmed, .. } = *ended.outcome;
+    let Outcome { sent, dropped, lost, trimmed, ref ports, .. } = *ended.outcome;
     let transport = &ended.simulation.transport;
-    let keeps = transport.kind == Kind::Window && transport.recovery == Recovery::Selective;
+    // Acknowledgements, too.
+    let lossless = lost + dropped == 0 && ports.iter().all(|port| port.drops == 0 && port.corrupted == 0);
+    let (key, hint, counts) = match (transport.kind, transport.recovery) {
+        (Kind::Window, Recovery::Selective) => (
+            "transport.repair",
+            "transport.repair = \"lazy\" with a repair_delay above the difference between the queues of two paths takes \
+             fewer for lost",
+            true,
+        ),
+        (Kind::Window, _) => (
+            "transport.rto",
+            "a transport.rto above the longest round trip with its queues; where packets overtake each other, \
+             transport.recovery = \"selective\"",
+            lossless,
+        ),
+        (Kind::Ndp, _) => ("transport.ndp.rto", "a longer rto, above the longest wait for a pull", true),
+        (Kind::Homa, _) => {
+            let hint = "a longer resend_timeout, above the longest wait of a message behind better ones";
+            ("transport.homa.resend_timeout", hint, true)
+        }
+    };
     let needless = ended.resent.saturating_sub(dropped + lost + trimmed);
     let (one_in, least) = NEEDLESS;
     let problem = || {
@@ -211,11 +225,8 @@ fn needless_repairs(ended: &Ended<'_>) -> Vec<Problem> {
             "{percent} % of {sent} packets were sent again although they were not lost: others overtook them, or their \
              acknowledgements came too late"
         ))
-        .about("transport.repair")
-        .with_hint(
-            "transport.repair = \"lazy\" with a repair_delay above the difference between the queues of two paths takes \
-             fewer for lost",
-        )
+        .about(key)
+        .with_hint(hint)
     };
-    (keeps && needless >= least && needless * one_in >= sent).then(problem).into_iter().collect()
+    (counts && needless >= least && needless * one_in >= sent).then(problem).into_iter().collect()
 }

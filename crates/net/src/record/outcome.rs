@@ -53,6 +53,9 @@ pub struct Outcome {
     /// Packets of any kind dropped at a tie: another one that arrived at the same picosecond had taken the place in the
     /// queue, since it came through a port with a lower number.
     pub tied: u64,
+    /// Packets of any kind dropped from queues that PFC keeps lossless: a violation, unless the headroom given is too small,
+    /// their link had failed before, or a watchdog ignores pauses.
+    pub lossless: u64,
     /// Data packets lost on links that failed or corrupted them, or for which there was no route.
     pub lost: u64,
     /// Of these the ones that were corrupted.

@@ -24,6 +24,8 @@ pub struct Counts {
     pub dropped: u64,
     /// Packets dropped after another one that arrived at the same instant had taken the place in the queue.
     pub tied: u64,
+    /// Packets of lossless queues dropped, violations or not.
+    pub lossless: u64,
     /// Data packets lost on links that failed or corrupted them, or without a route.
     pub lost: u64,
     /// Of these the ones that were corrupted.
@@ -66,6 +68,7 @@ impl Counts {
         delivered: 0,
         dropped: 0,
         tied: 0,
+        lossless: 0,
         lost: 0,
         corrupted: 0,
         trimmed: 0,
@@ -91,6 +94,7 @@ impl Counts {
             delivered,
             dropped,
             tied,
+            lossless,
             lost,
             corrupted,
             trimmed,
@@ -112,6 +116,7 @@ impl Counts {
         self.delivered += delivered;
         self.dropped += dropped;
         self.tied += tied;
+        self.lossless += lossless;
         self.lost += lost;
         self.corrupted += corrupted;
         self.trimmed += trimmed;

@@ -154,14 +154,18 @@ impl Buffer {
         !self.ingress.is_empty()
     }
 
+    /// Whether packets from `ingress` (as in [`Buffer::admit`]) pause the far end of their link.
+    #[must_use]
+    pub fn may_pause(&self, ingress: usize) -> bool {
+        self.ingress.get(ingress).is_some_and(Option::is_some)
+    }
+
     /// Whether the loss of a packet from `ingress` (as in [`Buffer::admit`]) is a violation: where it is lossless, unless
     /// queues are limited, the headroom given is below [`Pfc::headroom_for`](describe::Pfc::headroom_for), or a watchdog
     /// ignores pauses, with which loss is a result.
     #[must_use]
     pub fn is_lossless(&self, ingress: usize) -> bool {
-        self.ingress.get(ingress).is_some_and(Option::is_some)
-            && self.egress_limit.is_none()
-            && self.has_headroom
+        self.may_pause(ingress) && self.egress_limit.is_none() && self.has_headroom
     }
 
     /// Admits or drops a packet of `size` bytes from `ingress` (port times queues plus queue) to an egress

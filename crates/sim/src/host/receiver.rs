@@ -148,6 +148,7 @@ impl Behaviour for SlowHost {
             Admission::StayAndPause => self.host.nics[usize::from(port)].ask(now, queue, true),
             Admission::Drop => {
                 self.failures += u64::from(card.buffer.is_lossless(usize::from(queue)) && !card.has_failed);
+                effects.tally().counts.lossless += u64::from(card.buffer.may_pause(usize::from(queue)));
                 return self.drop(port, packet, effects);
             }
         }

@@ -108,6 +108,7 @@ pub(super) fn outcome(
         delivered: counts.delivered,
         dropped: counts.dropped,
         tied: counts.tied,
+        lossless: counts.lossless,
         lost: counts.lost,
         corrupted: counts.corrupted,
         trimmed: counts.trimmed,

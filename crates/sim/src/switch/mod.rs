@@ -162,6 +162,7 @@ impl Switch {
                 egress.drop(now, packet, effects);
                 let excused = self.ports[usize::from(port)].has_failed;
                 self.failures += u64::from(self.buffer.is_lossless(ingress) && !excused);
+                effects.tally().counts.lossless += u64::from(self.buffer.may_pause(ingress));
                 return;
             }
         }

@@ -475,7 +475,10 @@ mod tests {
                 "errors.0.burst: 1.5: bursts of 1.5 packets with a good one between any two corrupt less than the",
             ),
             ("errors = [{ packet_error_rate = 0.9, burst = 8.9 }]", "burst = 9.0 or more, or a lower rate"),
-            ("errors = [{ packet_error_rate = \"100%\", burst = 1000 }]", "without a burst every packet is corrupted"),
+            (
+                "errors = [{ packet_error_rate = \"100%\", burst = 1000 }]",
+                "without a burst every packet is corrupted",
+            ),
             // A packet of 1060 B: p = 1 - 0.999^8480 = 0.99979; p / (1 - p) = 4836.9.
             ("errors = [{ bit_error_rate = 0.001, burst = 100 }]", "burst = 4836.9 or more"),
             (

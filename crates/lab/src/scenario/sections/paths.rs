@@ -18,6 +18,8 @@ use crate::traffic::hosts::End;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Route {
     pub(super) path: Path,
+    /// The least rate of its links.
+    rate: Rate,
     pub(super) ends: [End; 2],
 }
 
@@ -52,23 +54,23 @@ pub(super) fn pairs(reach: &Reach, fabric: &Fabric) -> Vec<[End; 2]> {
 }
 
 /// Links from the nearest of some switches to a node, and the time that a data packet and its acknowledgement
-/// spend on them; of several shortest ways the slowest.
-type Way = (u32, Time);
+/// spend on them; of several shortest ways the slowest. The last is the least rate of any of their links.
+type Way = (u32, Time, Rate);
 
 /// Returns the ways to all nodes. They do not lead through hosts.
 fn ways(fabric: &Fabric, from: &[NodeId], cost: &impl Fn(Rate, Time) -> Time) -> Vec<Option<Way>> {
     let mut ways = vec![None; fabric.network.nodes.len()];
     let mut queue: VecDeque<NodeId> = from.iter().copied().collect();
-    queue.iter().for_each(|&node| ways[node as usize] = Some((0, Time::ZERO)));
+    queue.iter().for_each(|&node| ways[node as usize] = Some((0, Time::ZERO, Rate::from_bps(u64::MAX))));
     while let Some(node) = queue.pop_front() {
-        let Some((links, time)) = ways[node as usize].filter(|_| !fabric.network.is_host(node)) else {
+        let Some((links, time, least)) = ways[node as usize].filter(|_| !fabric.network.is_host(node)) else {
             continue;
         };
         for &(far, rate, delay) in fabric.ports(node) {
-            let new = (links + 1, time + cost(rate, delay));
+            let new = (links + 1, time + cost(rate, delay), least.min(rate));
             match &mut ways[far as usize] {
                 Some(known) if known.0 < new.0 => {}
-                Some(known) => known.1 = known.1.max(new.1),
+                Some(known) => (known.1, known.2) = (known.1.max(new.1), known.2.min(new.2)),
                 unknown => {
                     *unknown = Some(new);
                     queue.push_back(far);
@@ -101,16 +103,18 @@ fn paths<'a>(
                 known.entry(a.switches(fabric)).or_insert_with_key(|switches| ways(fabric, switches, &cost));
             let way = match (b.card, b.links(fabric)) {
                 (Some(_), &[(switch, rate, delay)]) => {
-                    from[switch as usize].map(|(links, time)| (links + 1, time + cost(rate, delay)))
+                    let last =
+                        |(links, time, least): Way| (links + 1, time + cost(rate, delay), least.min(rate));
+                    from[switch as usize].map(last)
                 }
                 _ => from[b.host as usize],
             };
-            let Some((links, time)) = way else { continue };
+            let Some((links, time, least)) = way else { continue };
             let Some(&(_, line_rate, delay)) = a.links(fabric).first() else { continue };
             let base_rtt = time + cost(line_rate, delay);
             let payload = transport.payload;
             let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
-            each(Route { path, ends: [a, b] });
+            each(Route { path, rate: least.min(line_rate), ends: [a, b] });
         }
     }
 }
@@ -187,11 +191,7 @@ impl Route {
         told: BaseRtt,
         fabric: &Fabric,
     ) -> Option<(&'static str, Problem)> {
-        let base_rtt = match told {
-            BaseRtt::Value(value) => value,
-            BaseRtt::Path | BaseRtt::Network => self.path.base_rtt,
-        };
-        let (limit, key) = cc.parameters()?.delay_limit(&Path { base_rtt, ..self.path })?;
+        let (limit, key) = cc.parameters()?.delay_limit(&Path { base_rtt: self.told(told), ..self.path })?;
         let least = self.path.base_rtt;
         if limit > least {
             return None;
@@ -204,6 +204,73 @@ impl Route {
         );
         let hint = "the delay must exceed the base RTT of every path";
         Some((key, Problem::new(message).with_hint(hint)))
+    }
+
+    /// Returns what is wrong with a limit of the bytes in flight on this path: `what` is what it limits, and `packet` the
+    /// packet by which it may be exceeded.
+    fn too_little(&self, limit: Bytes, packet: Bytes, what: &str, fabric: &Fabric) -> Option<Problem> {
+        let Path { base_rtt, .. } = self.path;
+        let needed = self.rate.bytes_in(base_rtt);
+        let most = limit.get().saturating_add(packet.get());
+        // Papers round base RTTs, by less than 5 %.
+        if u128::from(most) * 20 >= u128::from(needed.get()) * 19 {
+            return None;
+        }
+        let message = format!(
+            "limits {what} to {limit}; {} {} for {base_rtt} are {needed}, so that a flow alone uses {} % of the link",
+            self.place(fabric),
+            self.rate,
+            u128::from(most) * 100 / u128::from(needed.get()),
+        );
+        Some(Problem::new(message))
+    }
+
+    /// Returns what is wrong with the largest window of an algorithm on this path.
+    pub(super) fn window_limit(
+        &self,
+        cc: &Cc,
+        told: BaseRtt,
+        fabric: &Fabric,
+    ) -> Option<(&'static str, Problem)> {
+        let (limit, key) = cc.parameters()?.window_limit(&Path { base_rtt: self.told(told), ..self.path })?;
+        let what = format!("a window of {}", cc.name());
+        let problem = self.too_little(limit, self.path.packet, &what, fabric)?;
+        let hint = "a larger one, of the bandwidth-delay product at least, fills every path";
+        Some((key, problem.with_hint(hint)))
+    }
+
+    /// Returns what is wrong with a size of Homa's RTTbytes on this path.
+    pub(super) fn rtt_bytes(&self, bytes: Bytes, fabric: &Fabric) -> Option<Problem> {
+        let Path { packet, payload, .. } = self.path;
+        // It counts payload.
+        let sent = Bytes::new(bytes.get().div_ceil(payload.get()) * packet.get());
+        let problem = self.too_little(sent, Bytes::ZERO, "what is sent without a new grant", fabric)?;
+        Some(problem.with_hint("rtt_bytes = \"network\" fills every path, and \"pair\" each one"))
+    }
+
+    /// Returns what is wrong with a timer that takes packets for lost, if packets of this path are answered later.
+    pub(super) fn timer(&self, timer: Time, fabric: &Fabric) -> Option<Problem> {
+        let least = self.path.base_rtt;
+        if timer >= least {
+            return None;
+        }
+        let message = format!(
+            "is {timer}, and {} packets are answered after {least} without any queue: the timer expires for packets that \
+             are not lost, which are sent again",
+            self.place(fabric),
+        );
+        Some(
+            Problem::new(message)
+                .with_hint("the timer must exceed the base RTT of every path, and its queues"),
+        )
+    }
+
+    /// Returns the base RTT that an algorithm is given on this path.
+    fn told(&self, told: BaseRtt) -> Time {
+        match told {
+            BaseRtt::Value(value) => value,
+            BaseRtt::Path | BaseRtt::Network => self.path.base_rtt,
+        }
     }
 
     /// Returns what is wrong with a first window of NDP on this path, and what would be right.
@@ -221,39 +288,6 @@ impl Route {
         );
         let packets = bdp.get().div_ceil(packet.get());
         let hint = format!("first_window = {packets} fills the path, and \"bdp\" each one");
-        Some(Problem::new(message).with_hint(hint))
-    }
-
-    /// Returns what is wrong with a size of Homa's RTTbytes on this path, and what would be right.
-    pub(super) fn rtt_bytes(&self, told: Bytes, fabric: &Fabric) -> Option<Problem> {
-        let Path { packet, payload, line_rate, base_rtt, .. } = self.path;
-        let bdp = self.path.bdp();
-        // Payload in as many bytes on the wire. A part of a packet is sent as a packet.
-        let full = Bytes::new(bdp.get() * payload.get() / packet.get());
-        if told + payload > full {
-            return None;
-        }
-        let message = format!(
-            "is {told} of payload; {} the bandwidth-delay product is {bdp} ({line_rate} for {base_rtt}), of which \
-             {full} are payload: one message uses {} % of its link",
-            self.place(fabric),
-            100 * told.get() / full.get(),
-        );
-        let hint = "rtt_bytes = \"network\" fills the longest path, and \"pair\" each one";
-        Some(Problem::new(message).with_hint(hint))
-    }
-
-    /// Returns what is wrong with a timeout that expires before this path can bring an answer.
-    pub(super) fn timeout(&self, timeout: Time, fabric: &Fabric) -> Option<Problem> {
-        let least = self.path.base_rtt;
-        if timeout > least {
-            return None;
-        }
-        let message = format!(
-            "is {timeout}, and {} a packet and its answer need {least} without any queue: what arrives is sent again",
-            self.place(fabric),
-        );
-        let hint = "the timeout must exceed the base RTT of every path, and the delay of its queues";
         Some(Problem::new(message).with_hint(hint))
     }
 
@@ -357,7 +391,7 @@ mod tests {
         assert!(said("algorithm = \"swift\"").starts_with("cc.base_target: makes swift slow down"));
         // 101 us are above it, and TIMELY's low threshold may be below it.
         for name in [
-            "algorithm = \"swift\", base_target = \"99us\", hop = \"1us\"",
+            "algorithm = \"swift\", base_target = \"99us\", hop = \"1us\", max_cwnd = 1200",
             "algorithm = \"swift\", preset = \"oscar\"",
             "algorithm = \"timely\", t_low = \"50us\"",
             "algorithm = \"sqcc\", t_low = \"101us\"",
@@ -420,41 +454,90 @@ mod tests {
         assert_eq!(ndp(145), Vec::<String>::new());
     }
 
-    /// By hand: 152,236 B pass in 12.17888 us, of which 1000 in 1054 are payload: 144,436 B. With 143,436 B, which are 144
-    /// packets, and more the link is as good as full; 20 KB are 13 %.
+    /// By hand, as above, with Swift's 1,000 packets: links of 21 us make 84.17888 us and 1.052236 MB, 998 packets; links of
+    /// 25 us 100.17888 us and 1.252236 MB, of which 1,001 packets of 1054 B are 84 %.
     #[test]
-    fn rtt_bytes_below_the_bandwidth_delay_product_are_warned_of() {
-        let homa = |rtt_bytes: &str| {
-            let homa = format!("kind = \"homa\"\nhoma = {{ rtt_bytes = \"{rtt_bytes}\" }}");
-            warnings("3us", &format!("[transport]\n{homa}\n[switch]\nqueues = 8"))
-        };
-        let [text] = &homa("20KB")[..] else { panic!("one warning: {:?}", homa("20KB")) };
-        assert!(text.starts_with("transport.homa.rtt_bytes: is 20KB of payload; from h"), "{text}");
-        assert!(text.contains("of which 144.436KB are payload: one message uses 13 % of its link"), "{text}");
-        assert_eq!(homa("143436B").len(), 1);
-        for fine in ["143437B", "network", "pair"] {
-            assert_eq!(homa(fine), Vec::<String>::new(), "{fine}");
+    fn windows_that_cannot_fill_a_path_are_warned_of() {
+        let said = |delay: &str, rest: &str| warnings(delay, rest).join("\n");
+        let swift = |more: &str| cc(&format!("algorithm = \"swift\", base_target = \"200us\"{more}"));
+        assert_eq!(said("21us", &swift("")), "");
+        let text = said("25us", &swift(""));
+        assert!(text.starts_with("cc.max_cwnd: limits a window of swift to 1.054MB; from h"), "{text}");
+        assert!(
+            text.contains("100Gbps for 100.17888us are 1.252236MB, so that a flow alone uses 84 % of"),
+            "{text}"
+        );
+        assert_eq!(said("25us", &swift(", max_cwnd = 1200")), "");
+        for name in ["lswift", "mswift"] {
+            let text = said("25us", &cc(&format!("algorithm = \"{name}\", max_cwnd = 20")));
+            assert!(text.contains(&format!("cc.max_cwnd: limits a window of {name} to 21.08KB")), "{text}");
         }
+        // Half a BDP, and the whole.
+        for (name, key) in
+            [("poseidon", "max_cwnd"), ("powertcp", "window_cap"), ("theta-powertcp", "window_cap")]
+        {
+            let limited = |share: &str| said("3us", &cc(&format!("algorithm = \"{name}\", {key} = {share}")));
+            assert!(limited("0.5").contains(&format!("cc.{key}: limits a window of {name} to ")), "{name}");
+            assert!(!limited("1.0").contains("limits"), "{name}");
+        }
+        // RTTbytes are payload: 50 packets of 1054 B are 52.7 KB of 152.236 KB, 34 %; 145 packets are 152.83 KB.
+        let homa = |bytes: &str| {
+            said(
+                "3us",
+                &format!(
+                    "[transport]\nkind = \"homa\"\nhoma = {{ rtt_bytes = \"{bytes}\" }}\n[switch]\nqueues = 8"
+                ),
+            )
+        };
+        let text = homa("50KB");
+        assert!(
+            text.starts_with("transport.homa.rtt_bytes: limits what is sent without a new grant to 52.7KB"),
+            "{text}"
+        );
+        assert!(text.contains("uses 34 % of the link"), "{text}");
+        assert_eq!(homa("145KB"), "");
+        assert_eq!(homa("network"), "");
     }
 
-    /// By hand, as above: 12.17888 us, with 64 B as the size of every answer.
+    /// By hand: a link of 10 Gbps on the way takes 100 Gbps for 12 us no further than 15 KB and a little.
     #[test]
-    fn a_timeout_within_the_base_rtt_is_warned_of() {
-        let swift = cc("algorithm = \"swift\"");
-        let (trims, levels) = ("[switch.trimming]", "[switch]\nqueues = 8");
-        for (key, kind, rest) in [
-            ("rto", "window", swift.as_str()),
-            ("ndp.rto", "ndp", trims),
-            ("homa.resend_timeout", "homa", levels),
-        ] {
-            let said = |timeout: &str| {
-                warnings("3us", &format!("{rest}\n[transport]\nkind = \"{kind}\"\n{key} = \"{timeout}\""))
-            };
-            let [text] = &said("12178880ps")[..] else { panic!("one warning: {key}, {:?}", said("12us")) };
-            assert!(text.starts_with(&format!("transport.{key}: is 12.17888us, and from h")), "{text}");
-            assert!(text.contains("need 12.17888us without any queue"), "{text}");
-            assert_eq!(said("12178881ps"), Vec::<String>::new(), "{key}");
-        }
+    fn windows_are_measured_by_the_slowest_link() {
+        let said = |window: &str| {
+            let text = format!(
+                "topology = {{ kind = \"dumbbell\", left = 1, right = 1, rate = \"100Gbps\", delay = \"2us\", \
+                 bottleneck_rate = \"10Gbps\" }}\ncc = {{ algorithm = \"swift\", max_cwnd = {window} }}\n\
+                 [[traffic]]\nkind = \"flows\"\nfrom = \"h0\"\nto = \"h1\"\nsize = \"1MB\"\n"
+            );
+            let scenario = Scenario::from_toml(&text, "slow.toml", &[]).unwrap();
+            scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        // Six links of 2 us, four times 1118 B at 100 Gbps and twice at 10 Gbps: 14 us, 17.5 KB, 17 packets.
+        assert_eq!(said("17"), "");
+        assert!(said("10").contains("10Gbps for "), "{}", said("10"));
+    }
+
+    /// By hand: packets are answered after 12.17888 us.
+    #[test]
+    fn timers_below_the_base_rtt_are_warned_of() {
+        let said = |rest: &str| warnings("3us", rest).join("\n");
+        let window =
+            |rto: &str| said(&format!("{}\n[transport]\nrto = \"{rto}\"", cc("algorithm = \"swift\"")));
+        let text = window("12us");
+        assert!(text.starts_with("transport.rto: is 12us, and from h"), "{text}");
+        assert!(text.contains("packets are answered after 12.17888us without any queue"), "{text}");
+        assert_eq!(window("13us"), "");
+        let ndp = |rto: &str| {
+            said(&format!("[transport]\nkind = \"ndp\"\nndp = {{ rto = \"{rto}\" }}\n[switch.trimming]"))
+        };
+        assert!(ndp("12us").starts_with("transport.ndp.rto: is 12us"), "{}", ndp("12us"));
+        assert_eq!(ndp("13us"), "");
+        let homa = |timeout: &str| {
+            said(&format!(
+                "[transport]\nkind = \"homa\"\nhoma = {{ resend_timeout = \"{timeout}\" }}\n[switch]\nqueues = 8"
+            ))
+        };
+        assert!(homa("12us").starts_with("transport.homa.resend_timeout: is 12us"), "{}", homa("12us"));
+        assert_eq!(homa("13us"), "");
     }
 
     /// By hand: four links of 50 ns, twice 1054 B and twice 64 B at 100 Gbps make 378.88 ns, in which 4736 B pass: 5

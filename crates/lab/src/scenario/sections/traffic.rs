@@ -79,6 +79,9 @@ impl Effect for Vec<Block> {
                 if let Some((key, problem)) = longest.delay_limit(cc, told, fabric) {
                     reading.warn_key(&format!("{section}.{key}"), problem);
                 }
+                if let Some((key, problem)) = longest.window_limit(cc, told, fabric) {
+                    reading.warn_key(&format!("{section}.{key}"), problem);
+                }
                 let at_once = users.iter().filter_map(|&block| {
                     reaches[block].as_ref().map(|reach| self[block].pattern.at_once(reach))
                 });
@@ -94,15 +97,18 @@ impl Effect for Vec<Block> {
         {
             reading.warn_key("transport.ndp.first_window", problem);
         }
-        if let (Kind::Homa, RttBytes::Value(told)) = (transport.kind, transport.homa.rtt_bytes)
-            && let Some(problem) = longest().and_then(|longest| longest.rtt_bytes(told, fabric))
+        if let (Kind::Homa, RttBytes::Value(bytes)) = (transport.kind, transport.homa.rtt_bytes)
+            && let Some(problem) = longest().and_then(|longest| longest.rtt_bytes(bytes, fabric))
         {
             reading.warn_key("transport.homa.rtt_bytes", problem);
         }
-        if let Some((key, timeout)) = transport.timeout()
-            && let Some(problem) = longest().and_then(|longest| longest.timeout(timeout, fabric))
-        {
-            reading.warn_key(key, problem);
+        let (key, timer) = match transport.kind {
+            Kind::Window => ("rto", transport.rto),
+            Kind::Ndp => ("ndp.rto", transport.ndp.rto),
+            Kind::Homa => ("homa.resend_timeout", transport.homa.resend_timeout),
+        };
+        if let Some(problem) = longest().and_then(|longest| longest.timer(timer, fabric)) {
+            reading.warn_key(&format!("transport.{key}"), problem);
         }
         if let (Kind::Window, BaseRtt::Value(told)) = (transport.kind, transport.base_rtt)
             && let Some(problem) = longest().and_then(|longest| longest.base_rtt(told, fabric))
