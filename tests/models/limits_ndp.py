@@ -48,5 +48,5 @@ def run(case: LimitedNdpCase, order: list[int]) -> list[Outcome]:
 
 
 KINDS: dict[str, Callable[[int], Case]] = {
-    "limits, ndp spines": limits.limited(ndp.ndp_spines, LimitedNdpCase)
+    f"limits, {name}": limits.limited(draw, LimitedNdpCase) for name, draw in ndp.KINDS.items()
 }
