@@ -231,6 +231,7 @@ class Outgoing:
             self.plan.case.transport.data(payload),
             payload=payload,
             queue=level,
+            sent=self.last,
             path=self.data_hash ^ self.policy.entropy(self.last),
             outgoing=self,
             destination=self.flow.destination,
@@ -282,6 +283,7 @@ class Incoming:
         self.heard = -1
         self.armed: int | None = None
         self.occupied_then = 0
+        self.newest: Packet
         self.delivered: int | None = None
 
     def ungranted(self) -> int:
@@ -298,6 +300,7 @@ class Incoming:
 
     def receive(self, packet: Packet) -> None:
         """Takes a data packet."""
+        self.newest = packet
         now, number = self.host.clock.now, packet.first
         self.host.occupied += duration(packet.size, self.host.rate)
         if self.delivered is not None:
@@ -327,12 +330,13 @@ class Incoming:
         self.watch()
 
     def reply(self, kind: str, first: int = 0, end: int = 0, level: int = 0) -> None:
-        """Sends a control packet."""
+        """Sends a control packet, which answers the packet that came last."""
         outgoing = self.outgoing
         self.host.counts[kind] += 1
         packet = Packet(
             kind,
             self.plan.case.transport.ack,
+            sent=self.newest.sent,
             path=outgoing.reply_hash,
             outgoing=outgoing,
             destination=outgoing.flow.source,
@@ -510,18 +514,23 @@ class Switch(switches.Switch):
 
 @dataclass(frozen=True)
 class Run:
-    """Result of a case: the outcome of every flow, and the number of each event."""
+    """Result of a case: the messages in its order, and the number of each event."""
 
-    outcomes: list[Outcome]
+    messages: list[Outgoing]
     counts: dict[str, int]
 
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcome of every flow."""
+        return [Outcome(m.finish, m.incoming.delivered, m.sent, m.resent, m.timeouts) for m in self.messages]
 
-def played(case: HomaCase, order: list[int]) -> Run:
+
+def played(case: HomaCase, order: list[int], host: type[Host] = Host) -> Run:
     """Plays a case; `order` are the flows in the order of their starts."""
     clock = Clock()
     plan = Plan(case)
     switches, hosts = plain.network(
-        case, lambda _, number: Switch(clock, case, number), lambda link: Host(clock, link, plan)
+        case, lambda _, number: Switch(clock, case, number), lambda link: host(clock, link, plan)
     )
     messages = []
     from_host = dict.fromkeys(hosts, 0)
@@ -539,17 +548,16 @@ def played(case: HomaCase, order: list[int]) -> Run:
     counts["drops"] = sum(switch.drops for switch in switches.values())
     counts["unfinished"] = sum(message.finish is None for message in messages)
     counts["timeouts"] = sum(message.timeouts for message in messages)
-    outcomes = [
-        Outcome(m.finish, m.incoming.delivered, m.sent, m.resent, m.timeouts)
-        for m in sorted(messages, key=lambda message: message.number)
-    ]
-    return Run(outcomes, counts)
+    return Run(sorted(messages, key=lambda message: message.number), counts)
 
 
 def run(case: HomaCase, order: list[int]) -> list[Outcome]:
     """The outcome of every flow of a case, in the order of the case; of a flow without end, nothing."""
-    nothing = Outcome(None, None, 0, 0, 0)
-    return [nothing if outcome.finish is None else outcome for outcome in played(case, order).outcomes]
+    return [NOTHING if outcome.finish is None else outcome for outcome in played(case, order).outcomes]
+
+
+NOTHING = Outcome(None, None, 0, 0, 0)
+"""The outcome of a flow without end."""
 
 
 def _rtt_bytes(case: HomaCase, routes: ways.Routes) -> int:

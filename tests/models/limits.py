@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from incast import Result
 from models import cases, plain
@@ -15,12 +16,13 @@ from models.cases import Case
 from models.links import Packet
 from models.plain import Outcome
 
-RELABELLED = ("window", "answer")
-"""Waits that are repairs if a timer ends them, and earlier over without queues if an acknowledgement does."""
+QUEUED = ("window", "answer")
+"""Waits that are earlier over without queues if an acknowledgement ends them."""
+RELABELLED = (*QUEUED, "credit")
+"""Waits that are repairs if a timer ends them."""
 
 
-@dataclass(frozen=True)
-class LimitedCase(Case):
+class Compared:
     """A case of which the divided times of flows are compared."""
 
     def observed(self, result: Result, outcomes: list[Outcome], order: list[int]) -> list[Outcome]:
@@ -30,9 +32,16 @@ class LimitedCase(Case):
         limits = [name.removesuffix("_ps") for name in names]
         divided = list(outcomes)
         for row, flow in enumerate(table.column("flow").tolist()):
+            if outcomes[order[flow]].finish is None:
+                continue
             of = {limit: int(column[row]) for limit, column in zip(limits, columns, strict=True)}
-            divided[order[flow]] = _with(outcomes[order[flow]], of)
+            divided[order[flow]] = with_times(outcomes[order[flow]], of)
         return divided
+
+
+@dataclass(frozen=True)
+class LimitedCase(Compared, Case):
+    """Such a case of the window transport."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Divided(Outcome):
     times: tuple[tuple[str, int], ...]
 
 
-def _with(o: Outcome, times: dict[str, int]) -> Divided:
+def with_times(o: Outcome, times: dict[str, int]) -> Divided:
+    """An outcome with these times by limit."""
     known = tuple(sorted((limit, time) for limit, time in times.items() if time))
     return Divided(o.finish, o.delivered, o.packets, o.resent, o.timeouts, known)
 
@@ -71,7 +81,7 @@ class Division:
         """Counts the time since the begin of the present wait for this limit."""
         if now > self.since:
             self.times[limit] = self.times.get(limit, 0) + now - self.since
-            if limit in RELABELLED:
+            if limit in QUEUED:
                 queued = f"{limit}_queued"
                 self.times[queued] = self.times.get(queued, 0) + min(now - self.since, self.late)
         self.since = now
@@ -83,8 +93,8 @@ class Division:
             self.count(now, "repair")
 
 
-class Host(plain.Host):
-    """A host that observes its senders."""
+class Observer(plain.Host):
+    """A host that observes its senders. What keeps them back is for a class of each transport."""
 
     divisions: dict[int, Division]
 
@@ -99,6 +109,23 @@ class Host(plain.Host):
 
     def limit(self, sender: plain.Sender) -> str:
         """Returns what keeps the next packet of a sender back."""
+        raise NotImplementedError
+
+    def arrived(self, port: int, packet: Packet) -> None:
+        super().arrived(port, packet)
+        for division in self.divisions.values():
+            division.late = 0
+
+    def finish(self, sender: plain.Sender) -> None:
+        super().finish(sender)
+        division = self.divisions[sender.number]
+        division.count(self.clock.now, division.limit)
+
+
+class Host(Observer):
+    """A host with windows."""
+
+    def limit(self, sender: plain.Sender) -> str:
         if sender.state == "leaving":
             return "repair" if sender.again else "sending"
         if not sender.has_something():
@@ -108,11 +135,6 @@ class Host(plain.Host):
         if sender.next_at > self.clock.now:
             return "pacing"
         return "paused" if self.wire.paused else "card"
-
-    def arrived(self, port: int, packet: Packet) -> None:
-        super().arrived(port, packet)
-        for division in self.divisions.values():
-            division.late = 0
 
     def answered(self, sender: plain.Sender, packet: Packet) -> None:
         trip = self.clock.now - packet.sent - packet.held
@@ -125,31 +147,33 @@ class Host(plain.Host):
             self.divisions[sender.number].expired(now, now - (self.case.transport.rto << sender.backoff))
         super().expired(sender)
 
-    def finish(self, sender: plain.Sender) -> None:
-        super().finish(sender)
-        division = self.divisions[sender.number]
-        division.count(self.clock.now, division.limit)
-
 
 def run(case: LimitedCase, order: list[int]) -> list[Outcome]:
     """The outcome of every flow of a case with its divided time, in the order of the case."""
-    senders = plain.played(case, order, Host)
-    divisions = [host.divisions[s.number] for s in senders if isinstance(host := s.host, Host)]
-    return [_with(o, d.times) for o, d in zip(plain.outcomes(senders), divisions, strict=True)]
+    return divided(plain.played(case, order, Host))
 
 
-def _limited(kind: Callable[[int], Case]) -> Callable[[int], LimitedCase]:
+def divided(senders: list[plain.Sender]) -> list[Outcome]:
+    """The outcomes of the flows of these senders, with their divided times."""
+    divisions = [host.divisions[s.number] for s in senders if isinstance(host := s.host, Observer)]
+    return [with_times(o, d.times) for o, d in zip(plain.outcomes(senders), divisions, strict=True)]
+
+
+AnyCase = TypeVar("AnyCase", bound=Case)
+
+
+def limited(kind: Callable[[int], Case], to: type[AnyCase]) -> Callable[[int], AnyCase]:
     """Cases of another kind whose divided times are compared."""
 
-    def draw_case(seed: int) -> LimitedCase:
+    def draw_case(seed: int) -> AnyCase:
         case = kind(seed)
-        return LimitedCase(**{name: getattr(case, name) for name in Case.__dataclass_fields__})
+        return to(**{name: getattr(case, name) for name in to.__dataclass_fields__})
 
     return draw_case
 
 
 KINDS: dict[str, Callable[[int], Case]] = {
-    f"limits, {name}": _limited(cases.KINDS[name])
+    f"limits, {name}": limited(cases.KINDS[name], LimitedCase)
     for name in (
         "lossless star",
         "lossy star",

@@ -319,9 +319,9 @@ class Host(trimming.Host):
             self.serve()
 
 
-def played(case: NdpCase, order: list[int]) -> Run:
+def played(case: NdpCase, order: list[int], host: type[Host] = Host) -> Run:
     """Plays a case. `order` is the order of its flows' starts."""
-    return trimming.played(case, order, Host, Receiver)
+    return trimming.played(case, order, host, Receiver)
 
 
 def run(case: NdpCase, order: list[int]) -> list[Outcome]:

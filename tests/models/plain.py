@@ -247,16 +247,16 @@ def base_rtt(sender: Sender) -> int:
     """Returns the time of a full packet and its acknowledgement under ECMP, without queues."""
     transport, flow = sender.host.case.transport, sender.flow
     full = transport.data(transport.payload)
-    there = _one_way(sender.host.wire, flow.destination, sender.data_hash, full)
-    return there + _one_way(sender.receiver.host.wire, flow.source, sender.reply_hash, transport.ack)
+    there = one_way(sender.host.wire, flow.destination, sender.data_hash, full)
+    return there + one_way(sender.receiver.host.wire, flow.source, sender.reply_hash, transport.ack)
 
 
-def _one_way(wire: Wire, destination: str, path: int, size: int) -> int:
+def one_way(wire: Wire, destination: str, path: int, size: int) -> int:
     """Returns the time of a packet from a host's wire to its destination, without queues."""
     time = duration(size, wire.link.rate) + wire.link.delay
     node, _ = wire.far
     if isinstance(node, Switch):
-        return time + _one_way(node.wires[node.way(destination, path)], destination, path, size)
+        return time + one_way(node.wires[node.way(destination, path)], destination, path, size)
     return time
 
 

@@ -1,18 +1,33 @@
-"""The cases in which divided times agree have every limit of the window transport."""
+"""The cases in which divided times agree have every limit that their transport can have."""
 
 from __future__ import annotations
 
 from collections import Counter
+from types import ModuleType
 
-from models import limits
+import pytest
+
+from models import limits, limits_homa, limits_ndp
 from models.agreement import simulated
 
 SEEDS = 25
 
+ALWAYS = {"sending", "answer", "card", "repair", "answer_queued"}
 
-def test_every_limit_occurs_in_a_tenth_of_the_cases_of_some_kind() -> None:
+
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        (limits, {"window", "pacing", "paused", "window_queued"}),
+        (limits_ndp, {"credit"}),
+        (limits_homa, {"credit"}),
+    ],
+)
+def test_every_limit_occurs_in_a_tenth_of_the_cases_of_some_kind(
+    module: ModuleType, others: set[str]
+) -> None:
     most: Counter[str] = Counter()
-    for draw in limits.KINDS.values():
+    for draw in module.KINDS.values():
         found: Counter[str] = Counter()
         for seed in range(SEEDS):
             outcomes, _ = simulated(draw(seed))
@@ -20,5 +35,4 @@ def test_every_limit_occurs_in_a_tenth_of_the_cases_of_some_kind() -> None:
             found.update(known)
         most |= found
     often = {limit for limit, count in most.items() if count * 10 >= SEEDS}
-    parts = {"sending", "answer", "window", "pacing", "card", "paused", "repair"}
-    assert often == parts | {"answer_queued", "window_queued"}
+    assert often == ALWAYS | others

@@ -277,10 +277,15 @@ class Switch(switches.Switch):
 
 @dataclass
 class Run:
-    """Result of a case: the outcome of every flow, and the number of each event at all switches."""
+    """Result of a case: the senders in its order, and the number of each event at all switches."""
 
-    outcomes: list[Outcome]
+    senders: list[plain.Sender]
     totals: Counter[str]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcome of every flow."""
+        return plain.outcomes(self.senders)
 
 
 def played(
@@ -294,8 +299,8 @@ def played(
     switches, hosts = plain.network(
         case, lambda _, number: Switch(clock, case, number), lambda link: host_kind(clock, case, link)
     )
-    outcomes = plain.outcomes(plain.finished(clock, case, order, hosts, receiver_kind))
-    return Run(outcomes, sum((switch.totals for switch in switches.values()), Counter()))
+    senders = plain.finished(clock, case, order, hosts, receiver_kind)
+    return Run(senders, sum((switch.totals for switch in switches.values()), Counter()))
 
 
 def run(case: TrimmingCase, order: list[int]) -> list[Outcome]:

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use common::*;
 use incast_cc::AnyParams;
 use incast_cc::params::Value;
-use incast_sim::Simulation;
 use incast_sim::describe::bfc::Bfc;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::{Change, LinkChange};
@@ -19,6 +18,7 @@ use incast_sim::describe::switch::{Buffer, Pfc, Scheduler, Switch};
 use incast_sim::describe::transport::{AckEvery, FirstWindow, Kind, RttBytes};
 use incast_sim::random::draw;
 use incast_sim::record::{Division, End, FlowRecord, Limit, LimitRecord, PacketKind};
+use incast_sim::{Network, Simulation};
 use incast_units::{Bytes, Time};
 
 const P: u64 = 84_320;
@@ -222,6 +222,34 @@ fn a_lost_packet_is_repaired_by_the_timer() {
     let change = |time, what| Change { time, link: 1, what };
     sim.network.changes = vec![change(us(2), LinkChange::Down), change(us(100), LinkChange::Up)];
     assert_parts(&limits(&sim)[0], &[(Limit::Sending, P), (Limit::Repair, 1_000_000_000 + A)]);
+}
+
+#[test]
+fn a_new_card_does_not_divide_a_wait() {
+    // Two switches, and a card of both hosts at each. The card of the packet fails before it has arrived at its switch; it
+    // leaves by the other one at 1 ms. Nothing happens if the other card fails.
+    for kind in [Kind::Window, Kind::Ndp, Kind::Homa] {
+        let mut found = Vec::new();
+        for card in [0, 1] {
+            let mut network = Network::with_hosts(2);
+            let rails = ["rail0", "rail1"].map(|name| network.add_switch(name));
+            for (host, rail) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                network.add_link(host, rails[rail], gbps(100), us(1));
+            }
+            network.changes = vec![Change { time: us(1), link: card, what: LinkChange::Down }];
+            let mut sim = simulation(network, vec![window(u64::MAX)], vec![flow(0, 1, 1000, Time::ZERO)]);
+            sim.transport.kind = kind;
+            sim.transport.rto = Time::from_ms(1);
+            sim.transport.ndp.rto = Time::from_ms(1);
+            sim.transport.homa.resend_timeout = us(500);
+            sim.switch.trimming = (kind == Kind::Ndp).then(Default::default);
+            sim.switch.queues = if kind == Kind::Homa { 8 } else { 1 };
+            found.push(limits(&sim)[0]);
+        }
+        found.sort_by_key(|record| record.end);
+        assert_parts(&found[0], &[(Limit::Sending, P), (Limit::Answer, A)]);
+        assert_parts(&found[1], &[(Limit::Sending, P), (Limit::Repair, 1_000_000_000 + A)]);
+    }
 }
 
 #[test]

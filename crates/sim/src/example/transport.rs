@@ -81,12 +81,12 @@ impl Outgoing {
             (false, true) => Limit::Credit,
             (false, false) => Limit::Answer,
         };
-        self.account.turn(now, limit, || nics[usize::from(self.card)].paused_for(0, source, now));
+        self.account.turn(now, limit, || 0, || nics[usize::from(self.card)].paused_for(0, source, now));
     }
 
     /// Returns the division of its time.
     fn division(&self, now: u64, source: Source, nics: &[Nic]) -> Division {
-        self.account.division(now, || nics[usize::from(self.card)].paused_for(0, source, now))
+        self.account.division(now, 0, || nics[usize::from(self.card)].paused_for(0, source, now))
     }
 }
 

@@ -27,27 +27,13 @@ pub(crate) struct Account {
     leaving: Limit,
     /// Paused time when [`Limit::Card`] began. (ps)
     paused: u64,
-    /// While an acknowledgement is handled: the time by which queues delayed it. (ps)
-    late: u64,
 }
 
 impl Account {
     /// The account of a sender that starts.
     pub(crate) const fn new(now: u64) -> Self {
         let (limit, leaving) = (Limit::Answer, Limit::Sending);
-        Self { times: [0; LIMITS + 2], since: now, limit, leaving, paused: 0, late: 0 }
-    }
-
-    /// An acknowledgement is handled that queues have delayed by `late` (ps); 0 when that is over. A wait that it ends
-    /// would have ended so much earlier without them.
-    #[inline]
-    pub(crate) const fn heard(&mut self, late: u64) {
-        self.late = late;
-    }
-
-    /// The time by which queues delayed the acknowledgement that is handled. (ps)
-    pub(crate) const fn late(&self) -> u64 {
-        self.late
+        Self { times: [0; LIMITS + 2], since: now, limit, leaving, paused: 0 }
     }
 
     /// The limit of a sender that has nothing to send.
@@ -56,41 +42,47 @@ impl Account {
         if self.leaving == Limit::Repair { Limit::Repair } else { Limit::Answer }
     }
 
-    /// The current wait ends. `paused` is the paused time so far of what the sender waits with at its card.
+    /// The current wait ends, by something else than an acknowledgement. `paused` is the paused time so far of what the
+    /// sender waits with at its card.
     #[inline(always)]
     pub(crate) fn settle(&mut self, now: u64, paused: impl Fn() -> u64) {
+        self.end(now, || 0, paused);
+    }
+
+    /// The current wait ends, by an acknowledgement that queues have delayed by `late` (ps; 0 without one): without them it
+    /// would have ended so much earlier.
+    #[inline(always)]
+    fn end(&mut self, now: u64, late: impl FnOnce() -> u64, paused: impl FnOnce() -> u64) {
         if now <= self.since {
             return;
         }
         let mut wait = now - self.since;
         self.since = now;
-        if self.limit == Limit::Card {
-            let part = (paused() - self.paused).min(wait);
-            self.times[Limit::Paused as usize] += part;
-            wait -= part;
-        }
-        self.times[self.limit as usize] += wait;
-        if self.late > 0 {
-            self.note_queued(wait);
-        }
-    }
-
-    /// A wait is over that queues have made longer.
-    fn note_queued(&mut self, wait: u64) {
-        let queued = wait.min(self.late);
         match self.limit {
-            Limit::Window => self.times[WINDOW_QUEUED] += queued,
-            Limit::Answer => self.times[ANSWER_QUEUED] += queued,
+            Limit::Card => {
+                let part = (paused() - self.paused).min(wait);
+                self.times[Limit::Paused as usize] += part;
+                wait -= part;
+            }
+            Limit::Window => self.times[WINDOW_QUEUED] += wait.min(late()),
+            Limit::Answer => self.times[ANSWER_QUEUED] += wait.min(late()),
             _ => {}
         }
+        self.times[self.limit as usize] += wait;
     }
 
     /// From now on, or from the end of the packet that leaves, this limit holds. A wait is one piece while its limit
-    /// stays.
+    /// stays; `late` is as in [`end`](Self::end).
     #[inline(always)]
-    pub(crate) fn turn(&mut self, now: u64, limit: Limit, paused: impl Fn() -> u64) {
+    pub(crate) fn turn(
+        &mut self,
+        now: u64,
+        limit: Limit,
+        late: impl FnOnce() -> u64,
+        paused: impl Fn() -> u64,
+    ) {
         if limit != self.limit {
-            self.settle(now, &paused);
+            self.end(now, late, &paused);
             self.limit = limit;
         } else if limit != Limit::Card || now != self.since {
             return;
@@ -108,12 +100,17 @@ impl Account {
     }
 
     /// Transmission of that packet has begun; it ends at `done`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(&mut self, done: u64) {
-        if done > self.since {
-            self.times[self.leaving as usize] += done - self.since;
-            self.since = done;
-        }
+        self.times[self.leaving as usize] += done - self.since;
+        self.since = done;
+    }
+
+    /// From the end of that packet on this limit holds, which is not [`Limit::Card`]: [`turn`](Self::turn) names that one when
+    /// the packet has left.
+    #[inline(always)]
+    pub(crate) fn afterwards(&mut self, limit: Limit) {
+        self.limit = limit;
     }
 
     /// A timer that was set at `set_at` makes the sender send something again: its wait was for that.
@@ -124,6 +121,15 @@ impl Account {
             self.times[Limit::Repair as usize] += now - from;
             self.since = now;
         }
+    }
+
+    /// Its packets leave by another card from now on: a wait for the card before is over. `paused` is as in
+    /// [`settle`](Self::settle).
+    pub(crate) fn change_card(&mut self, now: u64, paused: impl Fn() -> u64) {
+        if self.limit == Limit::Card {
+            self.settle(now, paused);
+        }
+        self.cut(now);
     }
 
     /// Takes back what is not over of a packet that leaves.
@@ -139,17 +145,17 @@ impl Account {
         (self.since, self.times)
     }
 
-    /// Returns the division up to `now`.
-    pub(crate) fn until(&self, now: u64, paused: impl Fn() -> u64) -> Times {
+    /// Returns the division up to `now`, when an acknowledgement has arrived so `late` (ps; 0 without one).
+    pub(crate) fn until(&self, now: u64, late: u64, paused: impl Fn() -> u64) -> Times {
         let mut account = *self;
         account.cut(now);
-        account.settle(now, paused);
+        account.end(now, || late, paused);
         account.times
     }
 
-    /// Returns the division up to `now`, for a record.
-    pub(crate) fn division(&self, now: u64, paused: impl Fn() -> u64) -> Division {
-        division(&self.until(now, paused))
+    /// Returns the division up to `now` in the same way, for a record.
+    pub(crate) fn division(&self, now: u64, late: u64, paused: impl Fn() -> u64) -> Division {
+        division(&self.until(now, late, paused))
     }
 }
 

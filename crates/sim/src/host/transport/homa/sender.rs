@@ -208,12 +208,12 @@ impl Message {
     /// Names what keeps its next packet back from now on.
     fn turn(&mut self, now: u64, nics: &[Nic]) {
         let (limit, paused) = (self.limit(), self.paused_for(now, nics));
-        self.account.turn(now, limit, || paused);
+        self.account.turn(now, limit, || 0, || paused);
     }
 
-    /// Returns the division of its time.
-    fn division(&self, now: u64, nics: &[Nic]) -> Division {
-        self.account.division(now, || self.paused_for(now, nics))
+    /// Returns the division of its time, which an acknowledgement may end that queues have delayed by `late` (ps).
+    fn division(&self, now: u64, late: u64, nics: &[Nic]) -> Division {
+        self.account.division(now, late, || self.paused_for(now, nics))
     }
 
     /// A request or a timer that follows something at `before` made it send packets again, if there are more bytes to
@@ -468,8 +468,8 @@ impl Senders {
         let message = &mut self.messages[place as usize];
         let delivered = Time::from_ps(ack.received);
         let record = message.record(Time::from_ps(now), delivered, message.size, cx.facts);
-        message.account.heard((now - ack.sent).saturating_sub(record.base_rtt.ps()));
-        let division = message.division(now, cx.nics);
+        let late = (now - ack.sent).saturating_sub(record.base_rtt.ps());
+        let division = message.division(now, late, cx.nics);
         message.active = false;
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);
@@ -550,7 +550,7 @@ impl FlowView for View<'_> {
     }
 
     fn division(&self, now: u64) -> Division {
-        self.message.division(now, self.nics)
+        self.message.division(now, 0, self.nics)
     }
 
     fn sample(&self, time: Time) -> FlowSample {

@@ -122,10 +122,8 @@ impl Ndp {
         let sender = &mut self.senders[place as usize];
         let nic = &mut cx.nics[usize::from(sender.port)];
         let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
-        if let Some(sent) = sent {
-            sender.account.heard((now - sent).saturating_sub(record.base_rtt.ps()));
-        }
-        let division = sender.account.division(now, || nic.paused_for(sender.queue, place, now));
+        let late = sent.map_or(0, |sent| (now - sent).saturating_sub(record.base_rtt.ps()));
+        let division = sender.account.division(now, late, || nic.paused_for(sender.queue, place, now));
         if sender.state == State::Ready {
             nic.remove(sender.queue, place);
         }
@@ -192,6 +190,10 @@ impl Transport for Ndp {
             return None;
         }
         sender.state = State::Waiting;
+        if !sender.may_send() {
+            // An answer has taken what it had to send; its wait for answers lasts.
+            return None;
+        }
         let nic = &cx.nics[usize::from(sender.port)];
         sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
         sender.next_packet(now, source, cx.facts, cx.effects)
@@ -244,8 +246,7 @@ impl Transport for Ndp {
             }
             let before = std::mem::replace(&mut sender.port, port);
             let card = &cx.nics[usize::from(before)];
-            sender.account.settle(now, || card.paused_for(sender.queue, place, now));
-            sender.account.cut(now);
+            sender.account.change_card(now, || card.paused_for(sender.queue, place, now));
             if sender.state == State::Ready {
                 cx.nics[usize::from(before)].remove(sender.queue, place);
                 cx.nics[usize::from(port)].push(sender.queue, place);
@@ -296,7 +297,7 @@ impl FlowView for View<'_> {
 
     fn division(&self, now: u64) -> Division {
         let queue = self.sender.queue;
-        self.sender.account.division(now, || self.nic.paused_for(queue, self.place, now))
+        self.sender.account.division(now, 0, || self.nic.paused_for(queue, self.place, now))
     }
 
     fn sample(&self, time: Time) -> FlowSample {

@@ -156,7 +156,7 @@ impl Sender {
             Some(_) if self.credit == 0 => Limit::Credit,
             Some(_) => Limit::Card,
         };
-        self.account.turn(now, limit, || nic.paused_for(self.queue, place, now));
+        self.account.turn(now, limit, || 0, || nic.paused_for(self.queue, place, now));
     }
 
     /// Creates the next packet: the lowest-numbered one that is to be sent again, or a new one.

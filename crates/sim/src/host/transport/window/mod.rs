@@ -14,7 +14,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Controllers;
 use incast_net::packet::{IntRecords, Kind, Packet, flag, unpack_int};
-use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
+use incast_net::record::{Division, FlowRecord, FlowSample};
 use incast_units::Time;
 
 use connection::Message;
@@ -62,23 +62,28 @@ impl Window {
     /// The state of a flow has changed: makes it ready or sets its pacing timer if it may send.
     #[inline]
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
-        self.wake_since(now, now, place, cx);
+        self.wake_since(now, now, false, place, cx);
     }
 
-    /// The state of a flow has changed, which could have sent since `since`.
+    /// The state of a flow has changed, perhaps by an acknowledgement; it could have sent since `since`.
     #[inline]
-    fn wake_since<E: Effects>(&mut self, now: u64, since: u64, place: u32, cx: &mut Context<'_, E>) {
+    fn wake_since<E: Effects>(
+        &mut self,
+        now: u64,
+        since: u64,
+        answered: bool,
+        place: u32,
+        cx: &mut Context<'_, E>,
+    ) {
         let sender = &mut self.senders[place as usize];
         let nic = &mut cx.nics[usize::from(sender.port)];
-        let limit = sender.turn(now, place, nic);
-        let may_send = matches!(limit, Limit::Pacing | Limit::Card);
+        let may_send = sender.may_send();
+        if sender.state == State::Leaving && may_send && nic.is_leaving(now, place) {
+            // Its limit after that is named when the packet has left.
+            return nic.request_departure(cx.effects);
+        }
+        sender.turn(now, answered, place, nic);
         match sender.state {
-            State::Leaving if nic.is_leaving(now, place) => {
-                if may_send {
-                    nic.request_departure(cx.effects);
-                }
-                return;
-            }
             State::Leaving | State::Blocked if !may_send => return,
             State::Ready | State::Done => return,
             // A new rate may have brought the next packet of a paced flow forward.
@@ -94,16 +99,23 @@ impl Window {
         }
     }
 
-    /// A flow is done, or the first messages of a connection are: records them. Frees the position after the last
-    /// one.
-    fn finish<E: Effects>(&mut self, now: u64, place: u32, delivered: Time, cx: &mut Context<'_, E>) {
+    /// A flow is done, or the first messages of a connection are, perhaps by an acknowledgement: records them. Frees the
+    /// position after the last one.
+    fn finish<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        delivered: Time,
+        answered: bool,
+        cx: &mut Context<'_, E>,
+    ) {
         let sender = &mut self.senders[place as usize];
         if sender.connection.is_some() {
-            return self.finish_messages(now, place, delivered, cx);
+            return self.finish_messages(now, place, delivered, answered, cx);
         }
         self.places[sender.message.index as usize] = NOT_UNDER_WAY;
         let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
-        let division = sender.division(now, place, &cx.nics[usize::from(sender.port)]);
+        let division = sender.division(now, answered, place, &cx.nics[usize::from(sender.port)]);
         self.release(place, cx);
         cx.finished(now, record, division);
     }
@@ -115,12 +127,13 @@ impl Window {
         now: u64,
         place: u32,
         delivered: Time,
+        answered: bool,
         cx: &mut Context<'_, E>,
     ) {
         let sender = &mut self.senders[place as usize];
         let more = loop {
             let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
-            let division = sender.division(now, place, &cx.nics[usize::from(sender.port)]);
+            let division = sender.division(now, answered, place, &cx.nics[usize::from(sender.port)]);
             cx.finished(now, record, division);
             match sender.advance() {
                 Some(true) => {}
@@ -133,7 +146,7 @@ impl Window {
             if sender.is_idle() {
                 sender.pause(place, cx);
             }
-            return self.wake(now, place, cx);
+            return self.wake_since(now, now, answered, place, cx);
         }
         if let Some(connection) = &sender.connection {
             self.connections.remove(&connection.number);
@@ -207,11 +220,10 @@ impl Window {
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
         if sender.acknowledged(now, place, packet, &self.stack, controllers, cx) {
-            self.finish(now, place, Time::from_ps(body.received), cx);
+            self.finish(now, place, Time::from_ps(body.received), true, cx);
         } else {
-            self.wake(now, place, cx);
+            self.wake_since(now, now, true, place, cx);
         }
-        self.senders[place as usize].account.heard(0);
     }
 
     /// A packet of the flow with this index has lost its payload: its receiver, or the header itself, says so.
@@ -284,7 +296,7 @@ impl Transport for Window {
         if let Some(place) = self.place(index)
             && self.senders[place as usize].stop_offering()
         {
-            self.finish(now, place, Time::from_ps(now), cx);
+            self.finish(now, place, Time::from_ps(now), false, cx);
         }
     }
 
@@ -295,17 +307,9 @@ impl Transport for Window {
             return None;
         }
         let nic = &cx.nics[usize::from(sender.port)];
-        match sender.turn(now, source, nic) {
-            Limit::Card => {}
-            Limit::Pacing => {
-                // Its rate has fallen since it became ready.
-                sender.pace(now, source, cx.facts, cx.effects);
-                return None;
-            }
-            _ => {
-                sender.state = State::Blocked;
-                return None;
-            }
+        if !sender.may_send() || sender.next_at > now {
+            sender.miss_turn(now, source, nic, cx.facts, cx.effects);
+            return None;
         }
         sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
         let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
@@ -315,16 +319,10 @@ impl Transport for Window {
     #[inline(always)]
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
-        sender.state = State::Leaving;
-        sender.account.sent(done);
-        if let Some(connection) = &mut sender.connection {
-            connection.sent(sender.account.divided());
-        }
-        let nic = &mut cx.nics[usize::from(sender.port)];
-        match sender.turn(done, source, nic) {
-            Limit::Card => nic.request_departure(cx.effects),
-            Limit::Pacing => sender.pace(done, source, cx.facts, cx.effects),
-            _ => {}
+        match sender.sent(done) {
+            Some(true) => cx.nics[usize::from(sender.port)].request_departure(cx.effects),
+            Some(false) => sender.pace(done, source, cx.facts, cx.effects),
+            None => {}
         }
     }
 
@@ -332,10 +330,10 @@ impl Transport for Window {
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         match sender.state {
-            State::Leaving => self.wake_since(now, 0, source, cx),
+            State::Leaving => self.wake_since(now, 0, false, source, cx),
             // A higher rate made it ready while its packet left: it waits for the card from now on.
             State::Ready => {
-                sender.turn(now, source, &cx.nics[usize::from(sender.port)]);
+                sender.turn(now, false, source, &cx.nics[usize::from(sender.port)]);
             }
             _ => {}
         }
@@ -379,7 +377,7 @@ impl Transport for Window {
             if sender.state == State::Ready {
                 cx.nics[usize::from(before)].remove(sender.queue, place);
                 cx.nics[usize::from(port)].push(sender.queue, place);
-                sender.turn(now, place, &cx.nics[usize::from(port)]);
+                sender.turn(now, false, place, &cx.nics[usize::from(port)]);
             } else {
                 // Its packet that is leaving by the other card holds it up no longer.
                 self.wake(now, place, cx);
@@ -437,7 +435,7 @@ impl FlowView for View<'_> {
     }
 
     fn division(&self, now: u64) -> Division {
-        self.sender.division_of(self.message, now, self.place, self.nic)
+        self.sender.division_of(self.message, now, false, self.place, self.nic)
     }
 
     fn sample(&self, time: Time) -> FlowSample {

@@ -93,6 +93,8 @@ pub(super) struct Sender {
     deadline: u64,
     control_event: u64,
     last_rtt: u64,
+    /// Time by which queues delayed the last acknowledgement. (ps)
+    late: u64,
     /// Round-trip time of its path at its start, without queues. (ps)
     base_rtt: u64,
 }
@@ -143,6 +145,7 @@ impl Sender {
             deadline: NEVER,
             control_event: NEVER,
             last_rtt: 0,
+            late: 0,
             base_rtt: base_rtt.ps(),
         }
     }
@@ -223,42 +226,67 @@ impl Sender {
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.message.index))
     }
 
-    /// Returns what keeps its next packet back, apart from a packet of it that leaves.
+    /// Returns what keeps its next packet back when it may not send.
     #[inline]
-    pub(super) fn limit(&self, now: u64) -> Limit {
-        let inflight = self.recovery.inflight();
-        match self.recovery.next() {
-            None => self.account.nothing_to_send(),
-            Some(_) if inflight > 0 && inflight >= self.window => Limit::Window,
-            Some(_) if self.next_at > now => Limit::Pacing,
-            Some(_) => Limit::Card,
+    fn held_back(&self) -> Limit {
+        if self.recovery.next().is_some() { Limit::Window } else { self.account.nothing_to_send() }
+    }
+
+    /// Names what keeps its next packet back from now on; `answered` if an acknowledgement has just arrived.
+    #[inline]
+    pub(super) fn turn(&mut self, now: u64, answered: bool, place: u32, nic: &Nic) {
+        let limit = match self.may_send() {
+            false => self.held_back(),
+            true if self.next_at > now => Limit::Pacing,
+            true => Limit::Card,
+        };
+        let late = || if answered { self.late } else { 0 };
+        self.account.turn(now, limit, late, || nic.paused_for(self.queue, place, now));
+    }
+
+    /// Transmission of a packet has begun; it ends at `done`. Returns whether it may send another one then, or has to wait
+    /// for its pace before; `None` if it may not send.
+    #[inline(always)]
+    pub(super) fn sent(&mut self, done: u64) -> Option<bool> {
+        self.state = State::Leaving;
+        self.account.sent(done);
+        if let Some(connection) = &mut self.connection {
+            connection.sent(self.account.divided());
         }
+        if !self.may_send() {
+            self.account.afterwards(self.held_back());
+            return None;
+        }
+        let is_paced = self.next_at > done;
+        if is_paced {
+            self.account.afterwards(Limit::Pacing);
+        }
+        Some(!is_paced)
     }
 
-    /// Names its limit from now on. Returns it.
-    #[inline]
-    pub(super) fn turn(&mut self, now: u64, place: u32, nic: &Nic) -> Limit {
-        let limit = self.limit(now);
-        self.account.turn(now, limit, || nic.paused_for(self.queue, place, now));
-        limit
-    }
-
-    /// Returns the division of the time of its first message.
-    pub(super) fn division(&self, now: u64, place: u32, nic: &Nic) -> Division {
-        self.division_of(&self.message, now, place, nic)
+    /// Returns the division of the time of its first message, which an acknowledgement may have ended.
+    pub(super) fn division(&self, now: u64, answered: bool, place: u32, nic: &Nic) -> Division {
+        self.division_of(&self.message, now, answered, place, nic)
     }
 
     /// Returns the division of the time of a message that has started.
-    pub(super) fn division_of(&self, message: &Message, now: u64, place: u32, nic: &Nic) -> Division {
+    pub(super) fn division_of(
+        &self,
+        message: &Message,
+        now: u64,
+        answered: bool,
+        place: u32,
+        nic: &Nic,
+    ) -> Division {
         let paused = || nic.paused_for(self.queue, place, now);
-        let Some(connection) = &self.connection else { return self.account.division(now, paused) };
-        connection.division(message, now, self.account.late(), || self.account.until(now, paused))
+        let late = if answered { self.late } else { 0 };
+        let Some(connection) = &self.connection else { return self.account.division(now, late, paused) };
+        connection.division(message, now, late, || self.account.until(now, late, paused))
     }
 
     /// Its packets leave by another card from now on; the one that is leaving does not count to its end.
     pub(super) fn change_card(&mut self, now: u64, place: u32, before: &Nic) {
-        self.account.settle(now, || before.paused_for(self.queue, place, now));
-        self.account.cut(now);
+        self.account.change_card(now, || before.paused_for(self.queue, place, now));
         if let Some(connection) = &mut self.connection {
             connection.cut(now, self.account.divided().1);
         }
@@ -358,7 +386,7 @@ impl Sender {
     ) -> bool {
         let facts = cx.facts;
         let mut body = packet.ack(now);
-        self.account.heard(now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt));
+        self.late = now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt);
         if body.held > 0 {
             self.note_held(now, &body, &mut cx.effects.tally().counts);
         }
@@ -559,6 +587,26 @@ impl Sender {
         if deadline < self.control_event {
             self.control_event = deadline;
             effects.schedule(Event::new(deadline, rank::CONTROL, place));
+        }
+    }
+
+    /// Its turn at its card has come for nothing.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn miss_turn<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        nic: &Nic,
+        facts: &FlowFacts,
+        effects: &mut E,
+    ) {
+        self.turn(now, false, place, nic);
+        if self.may_send() {
+            // Its rate has fallen since it became ready.
+            self.pace(now, place, facts, effects);
+        } else {
+            self.state = State::Blocked;
         }
     }
 
