@@ -198,6 +198,8 @@ fn needless_repairs(ended: &Ended<'_>) -> Vec<Problem> {
     let transport = &ended.simulation.transport;
     // Acknowledgements, too.
     let lossless = lost + dropped == 0 && ports.iter().all(|port| port.drops == 0 && port.corrupted == 0);
+    // Who never sends anything again does not do so needlessly.
+    let Some((timer, _)) = transport.timeout() else { return Vec::new() };
     let (key, hint, counts) = match (transport.kind, transport.recovery) {
         (Kind::Window, Recovery::Selective) => (
             "transport.repair",
@@ -206,16 +208,13 @@ fn needless_repairs(ended: &Ended<'_>) -> Vec<Problem> {
             true,
         ),
         (Kind::Window, _) => (
-            "transport.rto",
+            timer,
             "a transport.rto above the longest round trip with its queues; where packets overtake each other, \
              transport.recovery = \"selective\"",
             lossless,
         ),
-        (Kind::Ndp, _) => ("transport.ndp.rto", "a longer rto, above the longest wait for a pull", true),
-        (Kind::Homa, _) => {
-            let hint = "a longer resend_timeout, above the longest wait of a message behind better ones";
-            ("transport.homa.resend_timeout", hint, true)
-        }
+        (Kind::Ndp, _) => (timer, "a longer rto, above the longest wait for a pull", true),
+        _ => (timer, "a longer resend_timeout, above the longest wait of a message behind better ones", true),
     };
     let needless = ended.resent.saturating_sub(dropped + lost + trimmed);
     let (one_in, least) = NEEDLESS;

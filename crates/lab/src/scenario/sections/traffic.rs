@@ -102,13 +102,10 @@ impl Effect for Vec<Block> {
         {
             reading.warn_key("transport.homa.rtt_bytes", problem);
         }
-        let (key, timer) = match transport.kind {
-            Kind::Window => ("rto", transport.rto),
-            Kind::Ndp => ("ndp.rto", transport.ndp.rto),
-            Kind::Homa => ("homa.resend_timeout", transport.homa.resend_timeout),
-        };
-        if let Some(problem) = longest().and_then(|longest| longest.timer(timer, fabric)) {
-            reading.warn_key(&format!("transport.{key}"), problem);
+        if let Some((key, timer)) = transport.timeout()
+            && let Some(problem) = longest().and_then(|longest| longest.timer(timer, fabric))
+        {
+            reading.warn_key(key, problem);
         }
         if let (Kind::Window, BaseRtt::Value(told)) = (transport.kind, transport.base_rtt)
             && let Some(problem) = longest().and_then(|longest| longest.base_rtt(told, fabric))
