@@ -31,7 +31,7 @@ algorithm = "swift"
 [[traffic]]
 name = "pairs"
 kind = "permutation"
-size = "20KB"
+size = "5KB"
 """
 
 WARNED = 'is "go-back-n", which treats every overtaken packet as lost, and the policy "reps" spreads packets'
