@@ -12,7 +12,7 @@ use crate::{Silence, folder, measure, workload};
 
 /// A workload as it is counted: its name, the override that makes it small enough for callgrind and large enough
 /// that queues, marks and pauses occur as in the workload itself, and the override that leaves almost nothing but
-/// building the network. The difference of both is what the hops cost.
+/// building the network, or fewer hops. The difference of both is what the other hops cost.
 type Counted = (&'static str, &'static str, &'static str);
 
 const SIZES: [Counted; 10] = [
@@ -24,12 +24,16 @@ const SIZES: [Counted; 10] = [
     ("homa-256", "traffic.0.flows=60", "traffic.0.flows=1"),
     ("bfc-320", "traffic.0.flows=60", "traffic.0.flows=1"),
     ("lone-star-16", "traffic.0.size=4MB", NOTHING),
-    ("lone-star-60000", "traffic.0.size=4MB", NOTHING),
-    ("lone-edge-8192", "traffic.0.size=4MB", NOTHING),
+    ("lone-star-60000", "traffic.0.size=4MB", SHORTER),
+    ("lone-edge-8192", "traffic.0.size=4MB", SHORTER),
 ];
 
 /// Ends a run before the first packet has crossed a link.
 const NOTHING: &str = "run.until=1ps";
+
+/// A flow of a quarter. In a large network the allocator moves growing vectors at other times if the scenario's text has
+/// another length, and that is more than what the hops cost.
+const SHORTER: &str = "traffic.0.size=1MB";
 
 /// Largest difference from the record that `--check` accepts, as a share.
 const TOLERANCE: f64 = 0.005;
