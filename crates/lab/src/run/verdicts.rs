@@ -2,6 +2,7 @@
 //! list of the result.
 
 use incast_sim::Simulation;
+use incast_sim::describe::switch::Pfc;
 use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::{Outcome, PortTotals};
 
@@ -100,12 +101,18 @@ fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
 /// PFC has lost packets, and that is no violation: whoever reads the result takes its network for lossless.
 fn lossless_drops(ended: &Ended<'_>) -> Vec<Problem> {
     let drops = ended.outcome.lossless;
+    let by_factor = |pfc: &Pfc| pfc.headroom.is_none() && pfc.headroom_factor.is_some();
+    let key = if ended.simulation.switch.pfc.as_ref().is_some_and(by_factor) {
+        "switch.pfc.headroom_factor"
+    } else {
+        "switch.pfc.headroom"
+    };
     let problem = || {
         Problem::new(format!(
             "{drops} packets of lossless queues were dropped: the headroom that the scenario gives is less than packets need \
              that arrive after a pause, or a link had failed"
         ))
-        .about("switch.pfc.headroom")
+        .about(key)
         .with_hint("headroom = \"auto\" drops nothing, but on links that fail")
     };
     (drops > 0 && ended.outcome.violations.is_empty()).then(problem).into_iter().collect()
