@@ -82,7 +82,7 @@ impl Window {
             // Its limit after that is named when the packet has left.
             return nic.request_departure(cx.effects);
         }
-        sender.turn(now, answered, place, nic);
+        sender.turn_of(may_send, now, answered, place, nic);
         match sender.state {
             State::Leaving | State::Blocked if !may_send => return,
             State::Ready | State::Done => return,
