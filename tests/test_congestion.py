@@ -63,7 +63,8 @@ def test_an_idle_link_cannot_be_told_from_a_full_one() -> None:
     # DAC 1 of CCC (Section 2.2): at a tenth of the rate RTT and its gradient say that the link is just full.
     traffic = '[[traffic]]\nkind = "flows"\nfrom = "h0"\nto = "h10"\nsize = "100MB"\n'
     cc = '{ algorithm = "theta-powertcp", window_cap = 0.1 }'
-    result = run(cc, traffic)
+    with pytest.warns(incast.IncastWarning, match="uses 10 % of the link"):
+        result = run(cc, traffic)
     seen = incast.congestion_at(result, "to h10", "12us")
     internals = result.internals_of(0)
     deduced = internals["deduced_inflight_bytes"]

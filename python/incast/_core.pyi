@@ -857,8 +857,8 @@ class Table:
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str:
         """Its first rows as a table of HTML, for notebooks; the package adds it to the compiled class."""
-    def __contains__(self, name: object, /) -> bool:
-        """Returns whether there is a column of a name."""
+    def __contains__(self, key: object, /) -> bool:
+        """Returns whether there is a column of this name."""
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Goes through the rows, each a dictionary by the names of the columns."""
     def __getitem__(self, key: str, /) -> npt.NDArray[Any]:
