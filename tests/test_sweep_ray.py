@@ -16,7 +16,7 @@ import pytest
 
 from helpers import Incast
 
-pytest.importorskip("ray", reason="Ray is not installed; `make test-ray` installs it and runs this")
+ray = pytest.importorskip("ray", reason="Ray is not installed; `make test-ray` installs it and runs this")
 pytestmark = pytest.mark.xdist_group("ray")
 
 
@@ -98,7 +98,11 @@ def test_a_run_that_fails_there_fails_alone(incast: Incast, scenario: Path) -> N
         for n, run in enumerate(plan.runs)
     ]
     tasks[0] = replace(tasks[0], scenario="topology = 3")
-    done = {over.index: over for over in Ray().run(tasks, lambda index, share: None)}
+    try:
+        done = {over.index: over for over in Ray().run(tasks, lambda index, share: None)}
+    finally:
+        # This process is its driver, and has other tests to run.
+        ray.shutdown()
     assert done[0].error
     assert "topology" in done[0].error
     assert done[1].error is None
