@@ -142,7 +142,7 @@ def test_a_cluster_with_tokens_makes_runs_again_whose_workers_are_killed(
         time.sleep(0.05)
     out, err = going.communicate()
     assert len(killed) == 2
-    assert (going.returncode, err) == (0, "")
+    assert going.returncode == 0, err
     assert "4 made, 0 reused" in out
     assert tables(incast.folder / "there") == tables(incast.folder / "here")
 
@@ -151,6 +151,7 @@ def test_an_arena_on_a_cluster_has_the_same_bytes(incast: Incast, guarded: str) 
     words = ("arena", "--quick", "--contestants", "swift,oscar", "--scenarios", "two-hops", "--no-duels")
     assert incast(*words, "--out", "here").returncode == 0
     there = incast(*words, "--out", "there", "--on", guarded)
-    assert (there.returncode, there.stderr) == (0, "")
+    # Ray's own clients may have something to say on standard error.
+    assert there.returncode == 0, there.stderr
     for name in ("arena.json", "scores.parquet"):
         assert (incast.folder / "there" / name).read_bytes() == (incast.folder / "here" / name).read_bytes()
