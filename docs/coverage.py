@@ -78,26 +78,42 @@ def true_value(kind: Callable[..., Draws], differ: bool, statistic: Statistic) -
     return high
 
 
-def pooled_rows(repetitions: int) -> list[str]:
-    """Makes the rows of the table of pooled flows."""
-    draw = np.random.default_rng(1)
+STATISTICS: tuple[Statistic, ...] = ("mean", 50.0, 99.0)
+
+
+def interval_rows(
+    draw: np.random.Generator,
+    repetitions: int,
+    flows_of_seed: int,
+    interval: Callable[[np.random.Generator, Draws], tuple[Draws, Draws]],
+) -> list[str]:
+    """Makes a row for each distribution: how often intervals of the three statistics contain the true value.
+
+    Args:
+        draw: The source of draws.
+        repetitions: Intervals for each number of seeds.
+        flows_of_seed: Flows of each seed.
+        interval: Computes the lower and the upper ends from a row of flows for each seed.
+    """
     rows = []
-    statistics: tuple[Statistic, ...] = ("mean", 50.0, 99.0)
     for name, kind, differ in DISTRIBUTIONS:
-        truth = [true_value(kind, differ, statistic) for statistic in statistics]
-        held = np.zeros((len(statistics), len(SEEDS)))
+        truth = [true_value(kind, differ, statistic) for statistic in STATISTICS]
+        held = np.zeros((len(STATISTICS), len(SEEDS)))
         for column, seeds in enumerate(SEEDS):
             for _ in range(repetitions):
-                flows = kind(draw, (seeds, FLOWS))
+                flows = kind(draw, (seeds, flows_of_seed))
                 if differ:
                     flows *= np.exp(SPREAD * draw.standard_normal((seeds, 1)))
-                for row, statistic in enumerate(statistics):
-                    asked = float(statistic) if statistic != "mean" else "mean"
-                    found = pooled(dict(enumerate(flows)), asked)  # type: ignore[arg-type]
-                    held[row, column] += found.low <= truth[row] <= found.high
+                low, high = interval(draw, flows)
+                held[:, column] += (low <= truth) & (truth <= high)
         cells = (" / ".join(f"{100 * one / repetitions:.1f}" for one in row) for row in held)
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return rows
+
+
+def pooled_rows(repetitions: int) -> list[str]:
+    """Makes the rows of the table of pooled flows."""
+    return interval_rows(np.random.default_rng(1), repetitions, FLOWS, sectioned)
 
 
 def bootstrap_rows(repetitions: int) -> list[str]:
@@ -106,22 +122,13 @@ def bootstrap_rows(repetitions: int) -> list[str]:
     Its intervals are from the 2.5th to the 97.5th percentile. It is not in the package; its rows are here so
     that the decision can be repeated.
     """
-    draw = np.random.default_rng(4)
-    rows = []
-    statistics: tuple[Statistic, ...] = ("mean", 50.0, 99.0)
-    for name, kind, differ in DISTRIBUTIONS:
-        truth = [true_value(kind, differ, statistic) for statistic in statistics]
-        held = np.zeros((len(statistics), len(SEEDS)))
-        for column, seeds in enumerate(SEEDS):
-            for _ in range(repetitions):
-                flows = kind(draw, (seeds, BOOTSTRAP_FLOWS))
-                if differ:
-                    flows *= np.exp(SPREAD * draw.standard_normal((seeds, 1)))
-                low, high = bootstrap(draw, flows)
-                held[:, column] += (low <= truth) & (truth <= high)
-        cells = (" / ".join(f"{100 * one / repetitions:.1f}" for one in row) for row in held)
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return rows
+    return interval_rows(np.random.default_rng(4), repetitions, BOOTSTRAP_FLOWS, bootstrap)
+
+
+def sectioned(_: np.random.Generator, flows: Draws) -> tuple[Draws, Draws]:
+    """Computes the intervals of the package, as :func:`bootstrap` computes its own."""
+    found = [pooled(dict(enumerate(flows)), statistic) for statistic in STATISTICS]  # type: ignore[arg-type]
+    return np.array([one.low for one in found]), np.array([one.high for one in found])
 
 
 def bootstrap(draw: np.random.Generator, flows: Draws) -> tuple[Draws, Draws]:

@@ -149,6 +149,19 @@ def test_mistakes_are_explained(incast: Incast) -> None:
     assert Result.open(old).held_back is None
 
 
+def test_a_sweep_is_no_result_and_its_results_are_named(incast: Incast) -> None:
+    (incast.folder / "s.toml").write_text(WINDOW)
+    assert incast.here("sweep", "s.toml", "--vary", "cc.window=2108B,4216B", "--out", "sw").returncode == 0
+    for command in ("explain", "show", "audit"):
+        done = incast.here(command, "sw")
+        assert done.returncode != 0
+        first, help_, *named = done.stderr.splitlines()
+        assert first == "incast: sw is a sweep, not a result"
+        assert "`incast table sw`" in help_
+        assert [line.split()[1] for line in named] == ["2108B", "4216B"]
+    assert incast.here("explain", named[0].split()[0]).returncode == 0
+
+
 def test_the_declared_limits_are_those_of_the_result() -> None:
     (table,) = (table for table in _core.tables() if table.name == "limits")
     assert [column.name for column in table.columns][:3] == ["flow", "time_ps", "sending_ps"]

@@ -16,6 +16,7 @@ from incast.errors import ResultError
 from incast.progress import simulated
 from incast.results.result import Result
 from incast.results.titles import short
+from incast.runs.sweep.manifest import results_of
 
 
 def add(commands: Commands) -> None:
@@ -47,6 +48,14 @@ def open_result(folder: Path) -> Result:
     if folder.is_file():
         raise ResultError(
             f"{folder} is a file\n    help: name the folder of a result, as printed by `incast run`"
+        )
+    if of_sweep := results_of(folder):
+        shown = "".join(f"\n      {path}  {name}" for name, path in list(of_sweep.items())[:5])
+        more = "\n      …" if len(of_sweep) > 5 else ""
+        raise ResultError(
+            f"{folder} is a sweep, not a result\n"
+            f"    help: `incast table {folder}` and `incast report {folder}` "
+            f"take it; else name one of its {len(of_sweep):,} results:{shown}{more}"
         )
     inside = sorted(path.parent.name for path in folder.glob("*/result.json"))
     if inside and not (folder / "result.json").exists():

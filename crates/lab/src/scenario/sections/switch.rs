@@ -278,7 +278,7 @@ pub(crate) fn sizes(switch: &Switch<String>) -> impl Iterator<Item = (String, Bu
 
 /// Returns what is wrong with thresholds of marks that no queue can exceed, for an algorithm that reads marks.
 ///
-/// Where PFC or BFC bounds queues, or thresholds scale with the rate, nothing is said.
+/// There is no warning where PFC or BFC bounds queues, or where thresholds scale with the rate.
 pub(super) fn never_marked(switch: &Switch<String>, algorithm: &str) -> Option<Problem> {
     let ecn = switch.ecn.filter(|ecn| ecn.reference.is_none())?;
     if switch.pfc.is_some() || switch.bfc.is_some() {

@@ -1,5 +1,7 @@
 //! The sending side of one flow, or of the messages of one connection: its window, pacing and timers.
 
+mod limits;
+
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::algorithm::{Controllers, Directive};
@@ -7,7 +9,7 @@ use incast_net::describe::network::PortId;
 use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
 use incast_net::packet::{self, Data, Kind, Origin, Packet, flag};
 use incast_net::record::tally::Counts;
-use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
+use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
 use super::connection::{Connection, Message};
@@ -224,79 +226,6 @@ impl Sender {
     pub(super) fn stop_event(&self, facts: &FlowFacts) -> Option<Event> {
         let stop = facts.flows[self.message.flow as usize].stop;
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.message.index))
-    }
-
-    /// Returns what keeps its next packet back when it may not send.
-    #[inline]
-    fn held_back(&self) -> Limit {
-        if self.recovery.next().is_some() { Limit::Window } else { self.account.nothing_to_send() }
-    }
-
-    /// Names what keeps its next packet back from now on; `answered` if an acknowledgement has just arrived.
-    #[inline]
-    pub(super) fn turn(&mut self, now: u64, answered: bool, place: u32, nic: &Nic) {
-        self.turn_of(self.may_send(), now, answered, place, nic);
-    }
-
-    /// Like [`Self::turn`], of a sender of which it is known whether it may send. Inline: it is done for each packet, and as a call
-    /// it was half of what the division of times costs.
-    #[inline(always)]
-    pub(super) fn turn_of(&mut self, may_send: bool, now: u64, answered: bool, place: u32, nic: &Nic) {
-        let limit = match may_send {
-            false => self.held_back(),
-            true if self.next_at > now => Limit::Pacing,
-            true => Limit::Card,
-        };
-        let late = || if answered { self.late } else { 0 };
-        self.account.turn(now, limit, late, || nic.paused_for(self.queue, place, now));
-    }
-
-    /// Transmission of a packet has begun; it ends at `done`. Returns whether it may send another one then, or has to wait
-    /// for its pace before; `None` if it may not send.
-    #[inline(always)]
-    pub(super) fn sent(&mut self, done: u64) -> Option<bool> {
-        self.state = State::Leaving;
-        self.account.sent(done);
-        if let Some(connection) = &mut self.connection {
-            connection.sent(self.account.divided());
-        }
-        if !self.may_send() {
-            self.account.afterwards(self.held_back());
-            return None;
-        }
-        let is_paced = self.next_at > done;
-        if is_paced {
-            self.account.afterwards(Limit::Pacing);
-        }
-        Some(!is_paced)
-    }
-
-    /// Returns the division of the time of its first message, which an acknowledgement may have ended.
-    pub(super) fn division(&self, now: u64, answered: bool, place: u32, nic: &Nic) -> Division {
-        self.division_of(&self.message, now, answered, place, nic)
-    }
-
-    /// Returns the division of the time of a message that has started.
-    pub(super) fn division_of(
-        &self,
-        message: &Message,
-        now: u64,
-        answered: bool,
-        place: u32,
-        nic: &Nic,
-    ) -> Division {
-        let paused = || nic.paused_for(self.queue, place, now);
-        let late = if answered { self.late } else { 0 };
-        let Some(connection) = &self.connection else { return self.account.division(now, late, paused) };
-        connection.division(message, now, late, || self.account.until(now, late, paused))
-    }
-
-    /// Its packets leave by another card from now on; the one that is leaving does not count to its end.
-    pub(super) fn change_card(&mut self, now: u64, place: u32, before: &Nic) {
-        self.account.change_card(now, || before.paused_for(self.queue, place, now));
-        if let Some(connection) = &mut self.connection {
-            connection.cut(now, self.account.divided().1);
-        }
     }
 
     /// Whether it has something to send and room in its window. One packet may always be in flight.
