@@ -75,7 +75,7 @@ PRESETS_NOTE = (
 )
 
 
-def main(window: str = "8ms", warmup: str = "2ms") -> int:
+def main(window: str = "10ms", warmup: str = "4ms") -> int:
     """Runs both comparisons.
 
     Args:

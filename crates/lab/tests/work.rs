@@ -478,3 +478,30 @@ fn flows_are_numbered_as_the_scenario_lists_them() {
     let finish = column("finish_ps").as_primitive::<Int64Type>().values();
     assert!(finish[5] < finish[0]);
 }
+
+/// The senders of a request that start together are numbered as `from` lists them, whatever their order when drawn; with
+/// `stagger`, by their starts.
+#[test]
+fn senders_of_a_request_are_numbered_as_listed() {
+    let text = |from: &str, more: &str| {
+        format!(
+            "topology = {{ kind = \"star\", hosts = 40, rate = \"100Gbps\", delay = \"1us\" }}\n\
+             cc.algorithm = \"constant\"\n\
+             [[traffic]]\nkind = \"incast\"\nto = \"h0\"\nsize = \"9KB\"\n{from}\n{more}"
+        )
+    };
+    let flows = |text: &str| {
+        let built = Scenario::from_toml(text, "s.toml", &[]).unwrap().build().unwrap();
+        built.simulation.flows
+    };
+    let sources = |text: &str| -> Vec<u32> { flows(text).iter().map(|flow| flow.source).collect() };
+    assert_eq!(sources(&text("", "")), (1..40).collect::<Vec<u32>>());
+    assert_eq!(sources(&text("from = [\"h9\", \"h3-h5\"]", "")), [9, 3, 4, 5]);
+    let some = sources(&text("", "fan_in = 12"));
+    assert!(some.len() == 12 && some.is_sorted(), "{some:?}");
+    // The delays stay with the order in which senders are drawn: sender after sender 1 us, in no order of names.
+    let late = flows(&text("", "stagger = \"1us\""));
+    let starts: Vec<u64> = late.iter().map(|flow| flow.start.ps()).collect();
+    assert_eq!(starts, (0..39).map(|i| i * 1_000_000).collect::<Vec<u64>>());
+    assert!(!late.is_sorted_by_key(|flow| flow.source));
+}

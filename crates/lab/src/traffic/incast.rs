@@ -233,10 +233,15 @@ impl Incast {
             let count = self.fan_in.map_or(candidates.len() as u64, u64::from);
             let mut jitter = Stream::new(seed, name, request * STRIDE + 1);
             let senders = stream.sample(candidates.len() as u64, count);
-            for (i, sender) in (0_u64..).zip(senders) {
-                let late = self.stagger.times(i) + Time::from_ps(jitter.below(self.jitter.ps()));
+            // A flow's draws and its delay are by the order in which senders are drawn, its number by the scenario's.
+            let mut drawn: Vec<(u64, u64)> = senders.into_iter().zip(0..).collect();
+            let late: Vec<Time> = (0..count)
+                .map(|i| self.stagger.times(i) + Time::from_ps(jitter.below(self.jitter.ps())))
+                .collect();
+            drawn.sort_unstable();
+            for (sender, i) in drawn {
                 let ends = [candidates[sender as usize], receiver];
-                flows.push(Draft::new(request * STRIDE + i, ends, self.size, time + late));
+                flows.push(Draft::new(request * STRIDE + i, ends, self.size, time + late[i as usize]));
             }
             if flows.len() as u64 > MAX_FLOWS {
                 return Err(vec![fault("fan_in", format!("makes more than {MAX_FLOWS} flows"))]);
