@@ -231,7 +231,7 @@ class OwnParameter:
 def own_parameters(name: str) -> list[OwnParameter] | None:
     """The parameters of a registered algorithm, with defaults and ranges.
 
-    Of a class in Python they are the arguments of ``__init__``; ranges are those of
+    Of a class in Python they are the arguments of ``__init__``; ranges come from
     :attr:`CongestionControl.ranges`, meanings the lines under ``Args:`` of the docstring of the class or of
     ``__init__``. A shared library declares all of this.
 

@@ -27,7 +27,7 @@ pub(crate) struct Description {
     pub(crate) parameters: Vec<ParamInfo>,
     /// Their values where a scenario has none.
     pub(crate) initial: Vec<Value>,
-    /// The same as the library has them.
+    /// These values as the library has them.
     numbers: Vec<u64>,
     /// As the library has it; the functions that must be there are.
     pub(crate) plugin: incast_plugin,
