@@ -18,6 +18,7 @@ from incast.errors import ResultError
 from incast.results import Table, limits
 from incast.results.result import Result
 from incast.results.titles import number_of
+from incast.scenario.cautions import knowing
 
 WORST = 10
 """Number of the slowest flows that are shown."""
@@ -92,7 +93,8 @@ def check(folder: Path, result: Result) -> None:
 def _above(folder: Path, result: Result) -> str:
     """The title of a result and its warnings; for a killed run first that it was killed."""
     lines = [] if result.info.get("outcome") else [not_complete(result)]
-    return "\n".join([*lines, *head(folder, result)])
+    notes = (paragraph(said, "  ") for said in knowing(result.info["algorithms"]))
+    return "\n".join([*lines, *head(folder, result), *notes])
 
 
 def _overview(result: Result, worst: int) -> list[str]:
