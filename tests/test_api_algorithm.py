@@ -379,3 +379,86 @@ def test_the_crate_outside_the_workspace_builds_and_runs() -> None:
     lines = cargo("run").splitlines()
     assert [line.split()[0] for line in lines] == ["oscar", "target"]
     assert all("longest queue" in line and "fingerprint" in line for line in lines)
+
+
+class Ranged(incast.CongestionControl):
+    """A window with a range.
+
+    Args:
+        window: Bytes in flight, as many as
+            the path takes.
+        share: Part of it that is used.
+        name: Its name.
+    """
+
+    ranges = {"share": (0.25, 1)}  # noqa: RUF012 - as users write it
+
+    def __init__(self, window: int, share: float = 0.5, name: str = "x", on: bool = True) -> None:
+        self.window = window * share
+
+    def start(self, path: incast.FlowPath, now: int) -> FixedFlow:
+        return FixedFlow(int(self.window), None)
+
+
+incast.register("ranged", Ranged)
+
+
+def test_parameters_have_defaults_ranges_and_meanings() -> None:
+    assert incast.own_parameters("ranged") == [
+        incast.OwnParameter("window", "", "", "Bytes in flight, as many as the path takes."),
+        incast.OwnParameter("share", "0.5", "0.25 to 1", "Part of it that is used."),
+        incast.OwnParameter("name", '"x"', "", "Its name."),
+        incast.OwnParameter("on", "true", "", ""),
+    ]
+    assert incast.own_parameters("fixed") == [
+        incast.OwnParameter("window", "100000", "", ""),
+        incast.OwnParameter("rate", "none", "", ""),
+    ]
+    incast.register("any", lambda **parameters: Fixed())
+    assert incast.own_parameters("any") is None
+    with pytest.raises(KeyError, match="no algorithm is registered as 'nothing'"):
+        incast.own_parameters("nothing")
+
+
+def test_parameters_out_of_range_are_refused() -> None:
+    # The half of 160 KB is what a window of 80 KB is.
+    half = SCENARIO.with_algorithm("ranged", window=160_000).run()
+    assert half.fingerprint == SCENARIO.with_algorithm("ranged", window=80_000, share=1).run().fingerprint
+    with pytest.raises(
+        incast.ScenarioError, match=r"ranged: ValueError: share = 0\.2 is out of range: allowed is 0\.25 to 1"
+    ):
+        SCENARIO.with_algorithm("ranged", window=160_000, share=0.2)
+    with pytest.raises(incast.ScenarioError, match=r'share = "much" is no number; allowed is 0\.25 to 1'):
+        SCENARIO.with_algorithm("ranged", window=160_000, share="much")
+
+    class Wrong(Ranged):
+        ranges = {"shere": (0, 1)}  # noqa: RUF012
+
+    with pytest.raises(
+        ValueError, match="wrong: ranges names shere, which is no parameter; there are window"
+    ):
+        incast.register("wrong", Wrong)
+
+    class Empty(Ranged):
+        ranges = {"share": (1, 0)}  # noqa: RUF012
+
+    with pytest.raises(ValueError, match="empty: the range of share is empty: 1 to 0"):
+        incast.register("empty", Empty)
+
+
+def test_a_file_is_listed_with_its_parameters(incast: Incast) -> None:
+    (incast.folder / "mine.py").write_text(
+        "import incast\n\n\nclass Mine(incast.CongestionControl):\n"
+        '    """A window.\n\n    Args:\n        window: Bytes in flight.\n    """\n\n'
+        '    ranges = {"window": (1000, 2000)}\n\n'
+        "    def __init__(self, window=1500):\n        self.window = window\n\n"
+        "    def start(self, path, now):\n        raise NotImplementedError\n"
+    )
+    done = incast.here("list", "mine.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = ["mine", "A window.", "group: your own", "", "parameters", "  window = 1500"]
+    assert done.stdout.splitlines() == [*lines, "      Bytes in flight; 1000 to 2000"]
+    assert incast.here("list", "mine", "--plugin", "mine.py").stdout == done.stdout
+    missing = incast.here("list", "other.py")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "other.py: there is no such plugin file" in missing.stderr

@@ -131,6 +131,15 @@ def test_the_page_says_who_is_where() -> None:
     assert "| OSCAR | 95 | *51* |" in made or "| OSCAR | **95** | *51* |" in made
 
 
+def test_every_ranking_says_who_knows_too_much() -> None:
+    text = (
+        "Oracle is no candidate: it decides by what no network tells; for comparison, in the simulator only."
+    )
+    assert text in page.markdown(said())
+    assert f"<p>{text}</p>" in arena().html()
+    assert text in " ".join(standings(arena()).split())
+
+
 def test_the_terminal_has_room() -> None:
     text = f"{headline(arena())}\n{standings(arena())}"
     assert max(map(len, text.splitlines())) <= 80

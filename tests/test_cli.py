@@ -637,6 +637,14 @@ def test_the_demo_has_what_algorithms_for_spraying_are_made_for() -> None:
         assert scenario.size().flows > 0
 
 
+def test_the_demo_ends_at_the_three_doors_of_the_first_page() -> None:
+    doors = re.findall(r"^- \[(.+?)\]\((stories/.+?)\)", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
+    assert [(title, f"docs/{page}") for title, page in doors] == [door[:2] for door in demo.DOORS]
+    for _, page, command in demo.DOORS:
+        # The story has the command, but for the name of a file.
+        assert f"$ incast {' '.join(command.split()[:2])}" in (ROOT / page).read_text()
+
+
 def test_the_demo_prints_one_table_and_saves_both_comparisons(incast: Incast) -> None:
     (incast.folder / "examples").symlink_to(ROOT / "examples")
     # With fewer flows than the real one, which takes two minutes with an optimised core.
@@ -693,6 +701,9 @@ def test_the_demo_prints_one_table_and_saves_both_comparisons(incast: Incast) ->
     for name in ("microburst/queue", "load/slowdown"):
         for kind in ("png", "pdf"):
             assert (incast.folder / f"demo-results/{name}.{kind}").stat().st_size > 5000
-    following = done.stdout.partition("Next, try:\n")[2].splitlines()
-    assert following[0].startswith("  .venv/bin/incast compare examples/")
-    assert all(line.startswith("  .venv/bin/incast ") for line in following)
+    following = done.stdout.partition("Next, through one of three doors:\n")[2].splitlines()
+    assert [line.split()[:3] for line in following[1::2]] == [
+        [".venv/bin/incast", "new", "training"],
+        [".venv/bin/incast", "new", "algorithm"],
+        [".venv/bin/incast", "reproduce", "oscar/fig9"],
+    ]

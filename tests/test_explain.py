@@ -38,6 +38,8 @@ flow  from  to  size  time  slowdown  kept back by
                   KB    us
 ----  ----  --  ----  ----  --------  -------------------------
 f0.0  h0    h1  4.00  8.44      1.90  answer 49 %, window 48 %
+
+The longest queue of the run: 1.05 KB at s0 port 1, to h1.
 """
 
 ONE = "f0.0 (flow 0), h0 to h1, 4.00 KB: 8.44 us, 1.90 times its ideal time\n"
@@ -120,6 +122,45 @@ def test_rows_are_those_of_flows(incast: Incast) -> None:
     shown = incast.here("explain", "small")
     assert shown.returncode == 0
     assert fits(shown.stdout)
+
+
+def test_timeouts_and_the_longest_queue_are_named(incast: Incast) -> None:
+    # Four packets of 1054 B meet at a switch with 4216 B. The first one leaves at once; the second and the
+    # third wait: 2108 B. With the fourth the queue would be 3162 B, longer than the 2108 B that are free.
+    text = joined(
+        block("[topology]", kind="star", hosts=5, rate="100Gbps", delay="1us"),
+        block("[switch]", buffer="4216B", pfc=False),
+        block("[cc]", algorithm="constant"),
+        traffic("burst", ["h1", "h2", "h3", "h4"], "h0", size="1KB"),
+    )
+    run(incast, text, "four")
+    shown = incast.here("explain", "four").stdout
+    lines = {line.split()[0]: line.split()[6:] for line in shown.splitlines() if line.startswith("burst.")}
+    assert lines["burst.3"] == ["repair", "100", "%;", "1", "timeout,", "1", "resent"]
+    assert [lines[f"burst.{place}"] for place in range(3)] == [["answer", "98", "%"]] * 3
+    queue = "2.11 KB at s0 port 0, to h0, which dropped 1 packet."
+    assert " ".join(shown.split()).endswith(f"The longest queue of the run: {queue}")
+    assert fits(shown)
+    one = incast.here("explain", "four", "--flow", "burst.3").stdout
+    assert f"1 timeout, 1 resent; the longest queue before its receiver: {queue}" in " ".join(one.split())
+    other = incast.here("explain", "four", "--flow", "burst.0").stdout
+    assert f"The longest queue before its receiver: {queue}" in " ".join(other.split())
+    assert "timeout" not in other
+
+
+def test_the_queue_of_slow_flows_may_be_another_one(incast: Incast) -> None:
+    # Two packets meet before h0, and one waits: 1054 B. Three meet before h1, and two wait: 2108 B. Windows
+    # of a packet make the first two flows the slowest.
+    text = joined(
+        block("[topology]", kind="star", hosts=7, rate="100Gbps", delay="1us"),
+        block("[cc]", algorithm="constant"),
+        traffic("two", ["h2", "h3"], "h0", size="4KB", cc={"algorithm": "constant", "window": "1054B"}),
+        traffic("three", ["h4", "h5", "h6"], "h1", size="1KB"),
+    )
+    run(incast, text, "both")
+    shown = " ".join(incast.here("explain", "both", "--worst", "2").stdout.split())
+    assert "The longest queue of the run: 2.11 KB at s0 port 1, to h1." in shown
+    assert "Of the last queues of these flows: 1.05 KB at s0 port 0, to h0." in shown
 
 
 def test_mistakes_are_explained(incast: Incast) -> None:

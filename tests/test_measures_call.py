@@ -192,6 +192,7 @@ EXAMPLES = {
     "nonempty": "nonempty(s0->h3)",
     "queue_below": "queue_below(s0->h3, 1KB, 0us)",
     "utilisation": "utilisation(s0->h3)",
+    "unused": "unused(s0->h3, 1us, 20us)",
     "lowest_utilisation": "lowest_utilisation(s0->h3, 5us)",
     "lost_time": "lost_time(s0->h3, 1us, 20us)",
     "recovery": "recovery(s0->h3, 1us, 20us, 10%, 5us)",

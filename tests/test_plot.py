@@ -338,8 +338,15 @@ def test_pictures_of_many_lines_have_markers(results: dict[str, incast.Result]) 
         axes: Axes = draw(dict.fromkeys(names, results["oscar"]))
         axes.figure.canvas.draw()
         assert any(line.get_marker() == "v" for line in axes.lines)
-    figure, _ = plot.slowdown(dict.fromkeys(STYLED, results["oscar"]))
+    figure, (_, _, distribution) = plot.slowdown(dict.fromkeys(STYLED, results["oscar"]))
     figure.canvas.draw()
+    # The legend lies beside the curves, and on the page.
+    legend = distribution.get_legend()
+    assert legend is not None
+    box = legend.get_window_extent()
+    assert box.x0 >= distribution.bbox.x1
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
     plot.throughput(dict.fromkeys(names, results["oscar"])).figure.canvas.draw()
 
 

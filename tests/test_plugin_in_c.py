@@ -108,6 +108,19 @@ def test_the_example_computes_what_its_twin_in_python_does(libraries: Path) -> N
     assert list(first.flow_times().fct_ps) != list(second.flow_times().fct_ps)
 
 
+def test_the_parameters_of_a_library_are_those_that_it_declares(libraries: Path) -> None:
+    incast.load_plugin(libraries / "target.so")
+    found = incast.own_parameters("target-in-c")
+    assert found is not None
+    assert [(one.name, one.default, one.range) for one in found] == [
+        ("queueing", '"6us"', "0ps to 1ms"),
+        ("gain", "128", "1 to 256"),
+    ]
+    assert all(one.meaning for one in found)
+    shown = Incast(libraries).here("list", "target.so").stdout
+    assert '  queueing = "6us"\n' in shown
+
+
 def test_a_library_that_a_plugin_links_is_part_of_its_identity(tmp_path: Path) -> None:
     def link(value: int) -> None:
         (tmp_path / "help.c").write_text(f"int help(void);\nint help(void) {{ return {value}; }}\n")

@@ -84,7 +84,7 @@ def test_new_lists_the_kinds(incast: Incast) -> None:
     done = incast("new")
     assert (done.returncode, done.stderr) == (0, "")
     names = [line.split()[0] for line in done.stdout.splitlines() if line[:2] == "  " and line[2] != " "]
-    assert names == ["training", "storage", "websearch", "incast", "microburst"]
+    assert names == ["training", "storage", "websearch", "incast", "microburst", "algorithm"]
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 

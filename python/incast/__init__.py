@@ -15,6 +15,7 @@ from incast._core import Path as FlowPath
 from incast.algorithm import (
     CongestionControl,
     Flow,
+    OwnParameter,
     Signals,
     algorithms,
     evidence,
@@ -22,6 +23,7 @@ from incast.algorithm import (
     get_include,
     load_plugin,
     own_controls,
+    own_parameters,
     register,
     registered,
 )
@@ -61,6 +63,7 @@ __all__ = [
     "IntHop",
     "Interrupted",
     "Loss",
+    "OwnParameter",
     "PluginError",
     "Pooled",
     "PooledBin",
@@ -96,6 +99,7 @@ __all__ = [
     "measure",
     "measures",
     "own_controls",
+    "own_parameters",
     "pooled",
     "pooled_by_size",
     "register",

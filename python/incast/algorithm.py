@@ -33,10 +33,13 @@ import enum
 import hashlib
 import importlib.util
 import inspect
+import json
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -118,12 +121,15 @@ class CongestionControl(ABC):
     Attributes:
         signals: The signals that it needs from the network.
         overhead: Bytes that it adds to the header of every data packet and of every acknowledgement.
+        ranges: Least and greatest value of parameters that are numbers, by name; a scenario with another
+            value is refused.
         files: Files besides its source that determine what it does, like weights: names from the folder of
             its file. A result is computed again when one of them has changed.
     """
 
     signals: ClassVar[Signals] = Signals.NONE
     overhead: ClassVar[tuple[int, int]] = (0, 0)
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
     files: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
@@ -169,8 +175,126 @@ def _register(name: str, algorithm: Callable[..., Any], summary: str | None, fil
     if not callable(algorithm):
         raise TypeError(f"{name}: an algorithm must be a class, not {algorithm!r}")
     line = summary or (inspect.getdoc(algorithm) or "An algorithm written in Python.").partition("\n")[0]
-    _core.register(name, algorithm, line, _hash(name, algorithm))
+    _core.register(name, _checked(name, algorithm), line, _hash(name, algorithm))
     _made[name] = (algorithm, file or _plugin_of(algorithm))
+
+
+def _checked(name: str, algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns an algorithm that refuses parameters out of their ranges.
+
+    Raises:
+        ValueError: When a range is of no parameter, or empty.
+    """
+    ranges: Mapping[str, tuple[float, float]] = getattr(algorithm, "ranges", {})
+    known = _taken(algorithm)
+    for key, (least, most) in ranges.items():
+        if known is not None and key not in known:
+            raise ValueError(
+                f"{name}: ranges names {key}, which is no parameter; there are {', '.join(known)}"
+            )
+        if not least <= most:
+            raise ValueError(f"{name}: the range of {key} is empty: {least} to {most}")
+    if not ranges:
+        return algorithm
+
+    def make(**parameters: object) -> object:
+        for key, value in parameters.items():
+            if key not in ranges:
+                continue
+            least, most = ranges[key]
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{key} = {_written(value)} is no number; allowed is {least} to {most}")
+            if not least <= value <= most:
+                raise ValueError(f"{key} = {value} is out of range: allowed is {least} to {most}")
+        return algorithm(**parameters)
+
+    return make
+
+
+@dataclass(frozen=True)
+class OwnParameter:
+    """A parameter of an algorithm of your own.
+
+    Attributes:
+        name: Its name, a key of ``[cc]``.
+        default: Its default as a scenario file writes it, with its unit; empty if it must be given.
+        range: The values that it may take; empty if the algorithm does not say.
+        meaning: Its meaning, as the algorithm describes it; may be empty.
+    """
+
+    name: str
+    default: str
+    range: str
+    meaning: str
+
+
+def own_parameters(name: str) -> list[OwnParameter] | None:
+    """The parameters of a registered algorithm, with defaults and ranges.
+
+    Of a class in Python they are the arguments of ``__init__``; ranges come from
+    :attr:`CongestionControl.ranges`, meanings the lines under ``Args:`` of the docstring of the class or of
+    ``__init__``. A shared library declares all of this.
+
+    Args:
+        name: The name under which it is registered.
+
+    Returns:
+        The parameters in the order of the declaration; None if the algorithm takes any.
+
+    Raises:
+        KeyError: When nothing is registered under this name.
+    """
+    if name not in registered():
+        raise KeyError(f"no algorithm is registered as {name!r}")
+    declared = _core.declared_parameters(name)
+    if declared is not None:
+        return [OwnParameter(one.name, _quoted(one), one.range, one.meaning) for one in declared]
+    made, _ = _made.get(name, (None, None))
+    taken = None if made is None else _taken(made)
+    if made is None or taken is None:
+        return None
+    ranges, said = getattr(made, "ranges", {}), _meanings(made)
+    found = []
+    for key, one in taken.items():
+        default = "" if one.default is inspect.Parameter.empty else _written(one.default)
+        span = f"{ranges[key][0]} to {ranges[key][1]}" if key in ranges else ""
+        found.append(OwnParameter(key, default, span, said.get(key, "")))
+    return found
+
+
+def _taken(made: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
+    """The arguments of a class by name; None if it takes any."""
+    taken = inspect.signature(made).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+        return None
+    return dict(taken)
+
+
+def _quoted(parameter: _core.Parameter) -> str:
+    """The default of a declared parameter as a scenario file writes it."""
+    is_text = parameter.kind in ("time", "bytes", "rate", "choice")
+    return f'"{parameter.value}"' if is_text else parameter.value
+
+
+def _written(value: object) -> str:
+    """A value as a scenario file writes it; None, which no file can, as a word."""
+    return "none" if value is None else json.dumps(value, default=repr)
+
+
+def _meanings(made: Callable[..., Any]) -> dict[str, str]:
+    """The lines under ``Args:`` in the docstrings of a class, by the argument."""
+    found: dict[str, str] = {}
+    for doc in (inspect.getdoc(made), inspect.getdoc(getattr(made, "__init__", None))):
+        part = re.search(r"^Args:\n((?:[ \t]+.*\n?|\n)*)", doc or "", re.MULTILINE)
+        name = ""
+        for line in inspect.cleandoc(part[1]).splitlines() if part else ():
+            start = re.match(r"(\w+)(?: \(.*?\))?: (.*)", line)
+            if start:
+                name = start[1]
+                found[name] = start[2]
+            elif name and line.strip():
+                found[name] += f" {line.strip()}"
+    return found
 
 
 def parameters_of(name: str) -> frozenset[str] | None:
@@ -182,13 +306,8 @@ def parameters_of(name: str) -> frozenset[str] | None:
     known = _core.algorithm(name)
     if known is not None:
         return frozenset(parameter.name for parameter in known.parameters)
-    made, _ = _made.get(name, (None, None))
-    if made is None:
-        return None
-    taken = inspect.signature(made).parameters.values()
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken):
-        return None
-    return frozenset(one.name for one in taken)
+    own = own_parameters(name) if name in registered() else None
+    return None if own is None else frozenset(parameter.name for parameter in own)
 
 
 def name_of(algorithm: Callable[..., Any]) -> str:

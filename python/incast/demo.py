@@ -42,6 +42,13 @@ SPRAYED = {
 
 OUT = Path("demo-results")
 
+DOORS = (
+    ("Choose an algorithm", "docs/stories/choose.md", "new training"),
+    ("Try your own", "docs/stories/own.md", "new algorithm mine.py"),
+    ("Reproduce a paper", "docs/stories/paper.md", "reproduce oscar/fig9"),
+)
+"""The stories of the first page of the documentation, and the first command of each."""
+
 MICROBURST = (
     "Microburst: a long flow has a 100 Gbps link to itself; after 52 us two short flows of four "
     "bandwidth-delay products each arrive at once (OSCAR, NSDI'26, Figure 9). A good algorithm keeps the "
@@ -115,10 +122,9 @@ def main(window: str = "10ms", warmup: str = "4ms") -> int:
     for outcome in (bursts, flowing):
         for path in compare.pictures(outcome.results, OUT / _name(outcome)):
             print(f"picture {path}")
-    print(f"\nThe demo took {duration(time.monotonic() - began)}. Next, try:")
-    print("  .venv/bin/incast compare examples/incast.toml --cc all --plot")
-    print("  .venv/bin/incast list algorithms")
-    print("  .venv/bin/incast new            # a scenario of your own, from a commented one")
+    print(f"\nThe demo took {duration(time.monotonic() - began)}. Next, through one of three doors:")
+    for door, page, command in DOORS:
+        print(f"  {door} ({page})\n    .venv/bin/incast {command}")
     sound = all(result.sound for outcome in (bursts, flowing) for result in outcome.results.values())
     return OK if sound and not (bursts.failed or flowing.failed) else 1
 

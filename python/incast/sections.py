@@ -579,7 +579,7 @@ class Flows(Section):
         count: Number of flows for each pair of hosts. Default: 1.
         name: Name of the block in results and for its random draws; by default its kind.
         queue: Queue (priority) of its flows in the switches. Default: 0.
-        size: Payload of each flow.
+        size: Payload per flow.
         stagger: Time between the starts of successive flows. Default: 0ps.
         start: Start of the first flow. Default: 0ps.
         stop: Time at which the flows stop sending new data.
@@ -606,7 +606,7 @@ class Poisson(Section):
 
     Attributes:
         load: Offered payload as a share of capacity.
-        sizes: Flow sizes: a distribution, a file, or one size.
+        sizes: Payload per flow: a distribution, a file, or one size.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -656,7 +656,7 @@ class Incast(Section):
     """Requests.
 
     Attributes:
-        size: Payload from each sender.
+        size: Payload per sender and request, not per request: the receiver gets fan_in times as much.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -713,7 +713,7 @@ class Permutation(Section):
     """Every host sends one flow to another and receives one.
 
     Attributes:
-        size: Payload of each flow.
+        size: Payload per flow, of which each member sends one.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -1013,7 +1013,8 @@ class RingAllreduce(Section):
         passes: Number of passes. Default: 1.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         ranks: Members of a ring; by default cards where all hosts have equally many, two or more.
-        size: Bytes that are reduced in each pass.
+        size: Payload per rank and pass, not per flow: all that is reduced. Each edge of the ring
+            carries 2(n-1)/n times as much.
         start: Start of the first pass. Default: 0ps.
         steps: Whether a pass is 2(n-1) steps, in each of which a host passes on what it received in the
             step before; if not, it is one flow of as many bytes. Default: False.
@@ -1026,7 +1027,7 @@ class RingAllreduce(Section):
     compute: str | Time | None = None
     connections: Literal["flow", "pair"] | None = None
     group_size: int | None = None
-    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    groups: Literal["one", "consecutive", "one-per-switch", "one-per-rail"] | None = None
     hosts: str | Sequence[str] | None = None
     model: Literal["resnet", "vgg"] | None = None
     name: str | None = None
@@ -1066,7 +1067,9 @@ class AllToAll(Section):
         queue: Queue (priority) of its flows in the switches. Default: 0.
         ranks: Members of a group; by default cards where all hosts have equally many, two or more.
             Flows between hosts take a card by their hash.
-        size: Payload of each flow.
+        size: Payload per pair and pass, not per rank: each of n ranks sends n - 1 times as much in a
+            pass, or with experts once as much. The operation all-to-all of a collective counts per
+            rank: n times as much as this size.
         start: Start of the first pass. Default: 0ps.
     """
 
@@ -1078,7 +1081,7 @@ class AllToAll(Section):
     connections: Literal["flow", "pair"] | None = None
     experts: Sequence[float] | None = None
     group_size: int | None = None
-    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    groups: Literal["one", "consecutive", "one-per-switch", "one-per-rail"] | None = None
     hosts: str | Sequence[str] | None = None
     model: Literal["moe-16"] | None = None
     name: str | None = None
@@ -1126,10 +1129,11 @@ class Collective(Section):
         ranks: Members of a group; by default cards where all hosts have equally many, two or more.
         root: Rank of each group, from 0, that has the data of a broadcast or scatter, or the result of
             a reduce or gather; by default 0.
-        size: Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast, reduce: the data of
-            each rank. All-gather: all that a rank has at the end. Reduce-scatter, all-to-all: all that
-            a rank has at the beginning, an n-th of it for each of the n ranks, itself included. Gather,
-            scatter: all that the root has at the end, or at the beginning.
+        size: Payload per rank and pass, not per message or pair, as nccl-tests counts it. All-reduce,
+            broadcast, reduce: the data of each rank. All-gather: all that a rank has at the end.
+            Reduce-scatter, all-to-all: all that a rank has at the beginning, an n-th of it for each of
+            the n ranks, itself included. Gather, scatter: all that the root has at the end, or at the
+            beginning.
         start: Start of the first pass. Default: 0ps.
     """
 
@@ -1145,7 +1149,7 @@ class Collective(Section):
     compute: str | Time | None = None
     connections: Literal["flow", "pair"] | None = None
     group_size: int | None = None
-    groups: Literal["one", "consecutive", "one-per-switch"] | None = None
+    groups: Literal["one", "consecutive", "one-per-switch", "one-per-rail"] | None = None
     hosts: str | Sequence[str] | None = None
     inner: int | None = None
     matrix: Sequence[Sequence[str | Bytes]] | str | Mapping[str, object] | None = None
@@ -1163,7 +1167,7 @@ class ClosedLoop(Section):
     """Closed loops.
 
     Attributes:
-        sizes: Flow sizes: a distribution, a file, or one size.
+        sizes: Payload per flow: a distribution, a file, or one size.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.
@@ -1254,8 +1258,8 @@ class Hsdp(Section):
         placement: Placement of servers. Default: random.
         queue: Queue (priority) of its flows in the switches. Default: 0.
         ranks: GPUs; by default cards where all hosts have equally many, two or more.
-        size: Payload of each flow. (median paper, section IV-A: 3,344 packets of 4,000 B). Default:
-            13.376MB.
+        size: Payload per flow, of which each GPU sends one. (median paper, section IV-A: 3,344 packets
+            of 4,000 B). Default: 13.376MB.
         start: Start of the flows. Default: 0ps.
     """
 
@@ -1279,7 +1283,7 @@ class FileRequests(Section):
 
     Attributes:
         interval: Mean time between two requests of a host.
-        size: Payload of a file.
+        size: Payload per request, not per sender: each of the responders sends an equal part.
         balancing: Policy by which the packets of its flows are spread over equal paths, instead of the
             scenario's policy.
         cc: Algorithm of its flows, instead of the scenario's.

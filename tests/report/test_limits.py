@@ -67,6 +67,35 @@ def test_boxes_are_as_high_as_their_shares(compared: incast.Comparison) -> None:
     assert len(re.findall('class="head"', over_time)) == 2
 
 
+def test_limits_differ_without_colours(compared: incast.Comparison) -> None:
+    """Each limit of a stack has a hatch of its own over it, and one at most has none; so has the legend."""
+    for figure in drawn(compared).split("<figure")[1:]:
+        names = re.findall(r'<rect class="l-(\w+)"', figure)
+        assert len(names) > 2
+        defined = re.findall(r'<pattern id="(\w+)-(\w+)" [^>]*><path fill="none" d="([^"]*)"/>', figure)
+        own = {of for of, _, _ in defined}
+        assert len(own) == 1
+        lines = {name: path for _, name, path in defined}
+        assert len(set(lines.values())) == len(lines)
+        assert set(names) - set(lines) <= {"sending"}
+        (start,) = own
+        for name in lines:
+            # Above every box of the limit lies its hatch, of the same outline, and once more in the legend.
+            boxes = re.findall(rf'<path class="l-{name}" d="([^"]*)">', figure)
+            hatched = re.findall(rf'<path [^>]*fill="url\(#{start}-{name}\)" d="([^"]*)"/>', figure)
+            assert hatched == boxes
+            assert figure.count(f'<rect class="hatch" fill="url(#{start}-{name})"') == 1
+    ids = re.findall(r' id="([^"]*)"', drawn(compared))
+    assert len(ids) == len(set(ids))
+
+
+def test_every_limit_has_a_hatch_of_its_own() -> None:
+    from incast.plot.limits import COLOURS, HATCHES
+
+    assert list(HATCHES) == list(COLOURS)
+    assert len(set(HATCHES.values())) == len(HATCHES)
+
+
 def test_without_divided_times_there_is_no_section(tmp_path: Path, compared: incast.Comparison) -> None:
     assert drawn(incast.Result.open(Made(samples=100).write(tmp_path / "made"))) == ""
     plain = compared["oscar"]

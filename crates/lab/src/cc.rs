@@ -17,6 +17,10 @@ use crate::grammar::tree::{Node, Table, Value as Written};
 use crate::grammar::write::Out;
 use crate::plugin::{self, Parameters, Plain, Plugin};
 
+/// Advice on an algorithm that is not built in.
+pub(crate) const OWN: &str = "An algorithm of your own is a file: compare --cc mine.py, --plugin mine.py, or \
+                              incast.load_plugin(\"mine.py\"); compiled, mine.so.";
+
 /// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cc {
@@ -246,7 +250,7 @@ impl Section for Cc {
     fn fields(table: &mut TableReader<'_, '_>) -> Option<Self> {
         let names = CATALOGUE.iter().map(|info| info.name);
         let names: Vec<_> = names.chain(plugin::registered().into_iter().map(|(name, _)| name)).collect();
-        let name = table.word("algorithm", &names, "algorithm")?;
+        let name = table.word("algorithm", &names, "algorithm", Some(OWN))?;
         if let Some(other) = plugin::find(name) {
             return Registered::fields(name, &other, table).map(Self::Plugin);
         }
@@ -256,7 +260,7 @@ impl Section for Cc {
         params.presets(|preset, _| presets.push(preset));
         let mut preset = presets.first().copied();
         if table.has("preset") {
-            preset = table.word("preset", &presets, &format!("preset of {name}"));
+            preset = table.word("preset", &presets, &format!("preset of {name}"), None);
             if let Some(named) = AnyParams::named(name, preset) {
                 params = named;
             }

@@ -89,6 +89,12 @@ pub trait Plugin: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Returns the values that [`parameters`](Self::parameters) have where a scenario has none, in their order; nothing where
+    /// there is no such list.
+    fn initial(&self) -> &[Value] {
+        &[]
+    }
+
     /// The algorithm with these parameters.
     ///
     /// # Errors

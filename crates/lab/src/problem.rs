@@ -56,6 +56,12 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
+
+    /// Adds advice behind the one that is there.
+    pub(crate) fn with_further_hint(self, hint: &str) -> Self {
+        let both = self.hint.as_ref().map_or_else(|| hint.to_owned(), |first| format!("{first} {hint}"));
+        self.with_hint(both)
+    }
 }
 
 impl From<String> for Problem {

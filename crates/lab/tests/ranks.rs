@@ -211,6 +211,72 @@ fn eight_rings_at_once_keep_to_their_rails() {
     assert!(longest >= alone && (longest as f64) < 1.061 * alone as f64, "{longest} {alone}");
 }
 
+/// Four hosts with two cards on rails without spines. Of the four cards of a rail each sends 1,000 B to the three others:
+/// 12 flows on each rail. Three packets of 1054 B leave a card in 3 · 84,320 ps; the last one needs 84,320 ps and 2 us more,
+/// and its acknowledgement 2,010,240 ps.
+#[test]
+fn each_rail_has_an_all_to_all_of_its_own() {
+    let keys = "kind = \"all-to-all\"\nsize = \"1KB\"\ngroups = \"one-per-rail\"\n";
+    let all = built(4, 2, 0, keys);
+    let mut expected = Vec::new();
+    for card in 0..2 {
+        for from in 0..4 {
+            let to = (1..4).map(|distance| (from + distance) % 4);
+            expected.extend(to.map(|to| (format!("h{from}.{card}"), format!("h{to}.{card}"), 1000)));
+        }
+    }
+    assert_eq!(flows(&all), expected);
+    let result = go(&all);
+    assert_eq!(column(&result, TableName::Jobs, "bound_ps"), [4 * 84_320 + 2_000_000 + 2_010_240; 2]);
+    assert!(ratios(&result).iter().all(|ratio| (1.0..1.05).contains(ratio)), "{:?}", ratios(&result));
+    // Of three packets each, and 64 B for each packet that came.
+    for host in 0..4 {
+        assert_eq!(sent(&result, host), [3 * (1054 + 64); 2]);
+    }
+    // The messages of a barrier stay on their rail, too: three to the first host, and three from it.
+    let barrier = built(4, 2, 0, &format!("{keys}passes = 2\nbarrier = true\n"));
+    let messages: Vec<_> = flows(&barrier).into_iter().filter(|flow| flow.2 == 1).collect();
+    assert_eq!(messages.len(), 12);
+    assert_eq!(messages[6], ("h1.1".into(), "h0.1".into(), 1));
+}
+
+/// The 4,000 B of a rank in a ring of the four cards of a rail: parts of 1,000 B in 2 · 3 steps, or 6,000 B as one flow. Each
+/// rank has 4,000 B, so that two rails carry twice as much as one ring over all cards of whole hosts.
+#[test]
+fn each_rail_has_a_ring_of_its_own() {
+    let of = |kind: &str| built(4, 2, 0, &format!("{kind}\nsize = \"4KB\"\ngroups = \"one-per-rail\"\n"));
+    let steps = flows(&of("kind = \"collective\"\noperation = \"all-reduce\""));
+    assert_eq!(steps.len(), 2 * 6 * 4);
+    for (place, (from, to, bytes)) in steps.iter().enumerate() {
+        let (rail, host) = (place / 24, place % 4);
+        assert_eq!((from.as_str(), *bytes), (format!("h{host}.{rail}").as_str(), 1000));
+        assert_eq!(*to, format!("h{}.{rail}", (host + 1) % 4));
+    }
+    let whole = flows(&of("kind = \"ring-allreduce\""));
+    let expected =
+        (0..8).map(|n| (format!("h{}.{}", n % 4, n / 4), format!("h{}.{}", (n + 1) % 4, n / 4), 6000));
+    assert_eq!(whole, expected.collect::<Vec<_>>());
+}
+
+/// Rails need cards, and are no hosts.
+#[test]
+fn rails_that_cannot_be_groups_are_refused() {
+    let all = "kind = \"all-to-all\"\nsize = \"1KB\"\ngroups = \"one-per-rail\"\n";
+    let said = refused(4, 1, 0, all);
+    assert!(
+        said.contains("groups: = \"one-per-rail\" needs hosts with equally many network cards"),
+        "{said}"
+    );
+    let said = refused(4, 2, 0, &format!("{all}ranks = \"hosts\"\n"));
+    assert!(said.contains("ranks: = \"hosts\" does not go with groups = \"one-per-rail\""), "{said}");
+    let said = refused(4, 2, 0, &format!("{all}group_size = 2\n"));
+    assert!(said.contains("group_size: has no effect"), "{said}");
+    let tree =
+        "kind = \"collective\"\noperation = \"all-to-all\"\nalgorithm = \"hierarchical\"\nsize = \"4KB\"\n";
+    let said = refused(4, 2, 0, &format!("{tree}groups = \"one-per-rail\"\n"));
+    assert!(said.contains("inner: is missing"), "{said}");
+}
+
 /// Two servers of two GPUs, two channels: four ranks divide the 4,000 B of a channel into four parts, of which six cross
 /// each edge. A part takes two steps through a server, so that each pass begins with the parts of its own two GPUs.
 #[test]

@@ -26,7 +26,9 @@ pub(crate) struct Description {
     pub(crate) signals: Signals,
     pub(crate) parameters: Vec<ParamInfo>,
     /// Their values where a scenario has none.
-    initial: Vec<u64>,
+    pub(crate) initial: Vec<Value>,
+    /// These values as the library has them.
+    numbers: Vec<u64>,
     /// As the library has it; the functions that must be there are.
     pub(crate) plugin: incast_plugin,
 }
@@ -82,6 +84,7 @@ impl Description {
             unsafe { slice::from_raw_parts(plugin.parameters, plugin.parameter_count) }
         };
         let mut parameters: Vec<ParamInfo> = Vec::new();
+        let mut initial = Vec::new();
         for (place, parameter) in listed.iter().enumerate() {
             let called = text(parameter.name, &format!("{name}: the name of parameter {place}"))?;
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -97,7 +100,9 @@ impl Description {
                 return Err(format!("{name}: there are two parameters {called}"));
             }
             let meaning = text(parameter.meaning, &format!("{name}: the meaning of {called}"))?;
-            let kind = kind_of(parameter).map_err(|flaw| format!("{name}: parameter {called}: {flaw}"))?;
+            let (kind, value) =
+                kind_of(parameter).map_err(|flaw| format!("{name}: parameter {called}: {flaw}"))?;
+            initial.push(value);
             parameters.push(ParamInfo {
                 name: called,
                 kind,
@@ -106,8 +111,8 @@ impl Description {
                 source: "the plugin",
             });
         }
-        let initial = listed.iter().map(|parameter| parameter.initial).collect();
-        Ok(Self { name, summary, signals, parameters, initial, plugin: *plugin })
+        let numbers = listed.iter().map(|parameter| parameter.initial).collect();
+        Ok(Self { name, summary, signals, parameters, initial, numbers, plugin: *plugin })
     }
 
     /// The values of the parameters, in the order of the plugin's list: those that a scenario has, and the initial
@@ -121,7 +126,7 @@ impl Description {
                 _ => *initial,
             }
         };
-        self.parameters.iter().zip(&self.initial).map(value).collect()
+        self.parameters.iter().zip(&self.numbers).map(value).collect()
     }
 }
 
@@ -140,11 +145,11 @@ unsafe fn text_of(pointer: *const c_char) -> Result<&'static str, &'static str> 
     unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| "the text is not UTF-8")
 }
 
-/// The kind of a parameter, with its range.
+/// The kind of a parameter, with its range, and its initial value.
 ///
 /// # Errors
 /// When there is no such kind, or the initial value is out of range.
-fn kind_of(parameter: &incast_plugin_parameter) -> Result<Kind, &'static str> {
+fn kind_of(parameter: &incast_plugin_parameter) -> Result<(Kind, Value), &'static str> {
     let value = |number: u64| {
         Some(match parameter.kind {
             kind::TIME => Value::Time(Time::from_ps(number)),
@@ -169,9 +174,8 @@ fn kind_of(parameter: &incast_plugin_parameter) -> Result<Kind, &'static str> {
             );
         }
     };
-    if value(parameter.initial).is_some_and(|initial| kind.admits(initial)) {
-        Ok(kind)
-    } else {
-        Err("its initial value is not between its least and its most")
+    match value(parameter.initial) {
+        Some(initial) if kind.admits(initial) => Ok((kind, initial)),
+        _ => Err("its initial value is not between its least and its most"),
     }
 }

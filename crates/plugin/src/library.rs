@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, fmt, fs, process};
 
 use incast_cc::any::ParamInfo;
+use incast_cc::params::Value;
 use incast_lab::plugin::{Parameters, Plugin, register};
 use incast_sim::describe::algorithm::Algorithm;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
@@ -139,6 +140,10 @@ impl Plugin for Entry {
 
     fn parameters(&self) -> Option<&[ParamInfo]> {
         Some(&self.description.parameters)
+    }
+
+    fn initial(&self) -> &[Value] {
+        &self.description.initial
     }
 
     fn make(&self, parameters: &Parameters) -> Result<Algorithm, String> {

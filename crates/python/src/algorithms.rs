@@ -1,7 +1,7 @@
 //! The catalogue of congestion control algorithms.
 
 use incast_cc::Fixed;
-use incast_cc::any::{AnyParams, CATALOGUE};
+use incast_cc::any::{AnyParams, CATALOGUE, ParamInfo};
 use incast_cc::params::{self, Kind, Value};
 use incast_lab::scenario::catalogue;
 use incast_units::{Bytes, Rate, Time};
@@ -183,17 +183,7 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
     let mut presets = Vec::new();
     params.presets(|name, meaning| presets.push((name, meaning)));
     let mut parameters = Vec::new();
-    params.params(|info, value| {
-        parameters.push(Parameter {
-            name: info.name,
-            kind: word(&info.kind),
-            value: text(value, &info.kind),
-            range: range(&info.kind),
-            meaning: info.meaning,
-            evidence: info.evidence.name(),
-            source: info.source,
-        });
-    });
+    params.params(|info, value| parameters.push(parameter(&info, value)));
     Some(Algorithm {
         name: info.name,
         title: info.title,
@@ -207,6 +197,27 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
             .kernel
             .map(|kernel| KernelEntry { name: kernel.name(), signals: kernel.signals().names().collect() }),
     })
+}
+
+/// The parameters that a registered algorithm has declared, with their initial values; nothing if it has declared none,
+/// as those in Python.
+#[pyfunction]
+pub(crate) fn declared_parameters(name: &str) -> Option<Vec<Parameter>> {
+    let plugin = incast_lab::plugin::find(name)?;
+    let infos = plugin.parameters()?;
+    Some(infos.iter().zip(plugin.initial()).map(|(info, value)| parameter(info, *value)).collect())
+}
+
+fn parameter(info: &ParamInfo, value: Value) -> Parameter {
+    Parameter {
+        name: info.name,
+        kind: word(&info.kind),
+        value: text(value, &info.kind),
+        range: range(&info.kind),
+        meaning: info.meaning,
+        evidence: info.evidence.name(),
+        source: info.source,
+    }
 }
 
 fn word(kind: &Kind) -> &'static str {

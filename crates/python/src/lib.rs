@@ -25,8 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::algorithms::{
-        Algorithm, Evidence, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms, evidence,
-        families, own_controls,
+        Algorithm, Evidence, Family, KernelEntry, OwnControl, Parameter, algorithm, algorithms,
+        declared_parameters, evidence, families, own_controls,
     };
 
     #[pymodule_export]

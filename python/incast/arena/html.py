@@ -11,6 +11,7 @@ from typing import Any
 
 from incast.arena.page import Said, number, ratio, spanned, titles
 from incast.report.page import data, text
+from incast.scenario.cautions import knowing
 
 SHADES = (1.02, 1.1, 1.25, 1.6, 2.5, 6.0)
 """Ratios at which the cells of the heat map get the next shade."""
@@ -138,7 +139,8 @@ def ranking(said: Said) -> str:
             ]
         )
     head = ["contestant", "rank", "never worse than", "in", "mean ratio", "scenarios", "failed", "needs"]
-    return _table(head, rows, "Ranking")
+    notes = "".join(f"<p>{text(one)}</p>" for one in knowing(one["contestant"] for one in said["ranking"]))
+    return f"{_table(head, rows, 'Ranking')}{notes}"
 
 
 def _shade(value: float) -> str:

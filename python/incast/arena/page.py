@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from incast.arena.duels import STARVES
+from incast.scenario.cautions import knowing
 
 PAPERS = ("oscar", "powertcp", "theta-powertcp", "ccc", "sqcc", "mswift", "mnscc")
 """The algorithms of the five papers: OSCAR, PowerTCP, CCC, SQCC, and median-based spraying."""
@@ -146,6 +147,7 @@ def ranking(said: Said) -> str:
         parts += [
             "References, which have no rank and set no best:",
             _standings(said, references, places=False),
+            *knowing(one["contestant"] for one in references),
         ]
     return "\n\n".join([*parts, "Needs of network cards and switches:", table(["contestant", "needs"], rows)])
 

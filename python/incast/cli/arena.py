@@ -24,6 +24,7 @@ from incast.results.decide import Word
 from incast.results.titles import number_of
 from incast.runs import store
 from incast.runs.sweep.tables import write_whole
+from incast.scenario.cautions import knowing
 
 MOST_FAILURES = 10
 """Of more failures than this only the first are printed; arena.json has all."""
@@ -149,7 +150,7 @@ def headline(done: Arena) -> str:
 
 
 def standings(done: Arena) -> str:
-    """Returns the ranking as a table; references come below a line.
+    """Returns the ranking as a table, and a sentence on who knows what no network tells.
 
     Args:
         done: The arena.
@@ -176,7 +177,8 @@ def standings(done: Arena) -> str:
                 str(one.failed or "–"),
             ]
         )
-    return table(columns, rows)
+    notes = knowing(one.contestant for one in done.judged.standings)
+    return "\n".join([table(columns, rows), *map(paragraph, notes)])
 
 
 def side_by_side(of: Beside) -> str:

@@ -28,7 +28,7 @@ from incast.cli.outcome import answers, dropped, ending
 from incast.cli.required import Required, require_option
 from incast.cli.run import run_one, say, warn
 from incast.cli.sweep import carry_out, planned
-from incast.cli.table import section
+from incast.cli.table import paragraph, section
 from incast.cli.tables import ranked, texts
 from incast.errors import ResultError, ScenarioError
 from incast.progress import Series
@@ -40,6 +40,7 @@ from incast.runs import store
 from incast.runs.runner import Local
 from incast.runs.sweep import plan
 from incast.scenario import Interrupted, Scenario
+from incast.scenario.cautions import cautions
 from incast.scenario.choice import Choice, choose, refuse_overrides, split
 from incast.scenario.contestants import algorithms_in, choose_contestants
 from incast.scenario.scenario import document
@@ -288,6 +289,8 @@ def finish(outcome: Outcome, options: argparse.Namespace, required: Required | N
     for label, result in results.items():
         if not result.sound:
             print(ending(title(label), result))
+    if cautious := cautions(scenarios):
+        print("\n" + "\n".join(map(paragraph, cautious)))
     if required is not None and (judged := required.text(entries(outcome.chosen, outcome.results))):
         print(f"\n{judged}")
     for text in texts(results):

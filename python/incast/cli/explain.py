@@ -15,8 +15,10 @@ from incast.cli.options import Commands, add_command, count
 from incast.cli.show import head, not_complete, open_result
 from incast.cli.table import columns, number, paragraph, table
 from incast.errors import ResultError
-from incast.results import limits
+from incast.results import Table, limits
 from incast.results.result import Result
+from incast.results.titles import number_of
+from incast.scenario.cautions import knowing
 
 WORST = 10
 """Number of the slowest flows that are shown."""
@@ -91,7 +93,8 @@ def check(folder: Path, result: Result) -> None:
 def _above(folder: Path, result: Result) -> str:
     """The title of a result and its warnings; for a killed run first that it was killed."""
     lines = [] if result.info.get("outcome") else [not_complete(result)]
-    return "\n".join([*lines, *head(folder, result)])
+    notes = (paragraph(said, "  ") for said in knowing(result.info["algorithms"]))
+    return "\n".join([*lines, *head(folder, result), *notes])
 
 
 def _overview(result: Result, worst: int) -> list[str]:
@@ -129,6 +132,7 @@ def _slowest(result: Result, worst: int) -> list[str]:
     for row in rows[order]:
         of = {name: int(times[row]) for name, times in by_limit.items()}
         size = flows.column("size_bytes")[row]
+        reasons = kept_back_by(of, int(time[row]))
         lines.append(
             [
                 names[row],
@@ -137,12 +141,63 @@ def _slowest(result: Result, worst: int) -> list[str]:
                 number(float(size) / 1e3),
                 number(int(time[row]) / 1e6),
                 number(float(slowdown[row])) if flows.column("finished")[row] else "open",
-                kept_back_by(of, int(time[row])),
+                "; ".join(filter(None, (reasons, repaired(flows, row)))),
             ]
         )
     heads = (("size", "KB"), ("time", "us"), ("slowdown", ""))
     heading = f"the {len(lines):,} slowest of {len(rows):,} flows, by slowdown"
-    return [f"{heading}\n{table(columns('flow', 'from', 'to', *heads, 'kept back by'), lines)}"]
+    text = f"{heading}\n{table(columns('flow', 'from', 'to', *heads, 'kept back by'), lines)}"
+    return [text, *_queues(result, [int(row) for row in rows[order]])]
+
+
+def repaired(flows: Table, row: int) -> str:
+    """Counts the timers of a flow that expired and the packets that it sent again; empty if there were none.
+
+    Args:
+        flows: The table of flows.
+        row: The row of the flow.
+    """
+    timeouts, again = (int(flows.column(name)[row]) for name in ("timeouts", "resent_packets"))
+    parts = [number_of(timeouts, "timeout")] if timeouts else []
+    return ", ".join([*parts, f"{again:,} resent"] if again else parts)
+
+
+def _queues(result: Result, rows: Sequence[int]) -> list[str]:
+    """Names the longest queue of switches, and the longest one before the receivers of some flows."""
+    # A run that was killed has no totals of ports, and not every result says which nodes are hosts.
+    hosts = result.info.get("hosts")
+    if hosts is None or not len(result.ports):
+        return []
+    peaks = result.ports.column("peak_queue_bytes")
+    switches = np.flatnonzero(result.ports.column("node_id") >= hosts)
+    if not len(switches) or not peaks[switches].max():
+        return []
+    most = int(switches[np.argmax(peaks[switches])])
+    text = f"The longest queue of the run: {_queue(result, most)}."
+    last = [place for row in rows if (place := _last_port(result, row)) is not None]
+    if last and most not in last:
+        text += f" Of the last queues of these flows: {_queue(result, max(last, key=lambda n: peaks[n]))}."
+    return [paragraph(text)]
+
+
+def _last_port(result: Result, row: int) -> int | None:
+    """Returns the row of the port before the receiver of a flow; None if its packets may take several."""
+    flows, ports = result.flows, result.ports
+    card = float(flows.column("destination_card")[row])
+    if np.isnan(card) or not len(ports):
+        return None
+    here = ports.column("peer") == flows.column("destination")[row]
+    found = np.flatnonzero(here & (ports.column("peer_port").astype(np.float64) == card))
+    return int(found[0]) if len(found) == 1 else None
+
+
+def _queue(result: Result, row: int) -> str:
+    """Describes the longest queue of a port, and the packets that it dropped."""
+    ports = result.ports
+    name = f"{ports.column('node')[row]} port {ports.column('port')[row]}, to {ports.column('peer')[row]}"
+    dropped = int(ports.column("dropped_packets")[row])
+    lost = f", which dropped {number_of(dropped, 'packet')}" if dropped else ""
+    return f"{number(int(ports.column('peak_queue_bytes')[row]) / 1e3)} KB at {name}{lost}"
 
 
 def _jobs(result: Result, worst: int) -> list[str]:
@@ -229,6 +284,10 @@ def one_flow(result: Result, flow: str) -> str:
     end = "" if np.isnan(slowdown) else f", {number(slowdown)} times its ideal time"
     end = end if flows.column("finished")[row] else ", not finished"
     lines = [paragraph(f"{name}, {ends}, {bytes_}: {number(time / 1e6)} us{end}")]
+    last = _last_port(result, row)
+    queue = "" if last is None else f"the longest queue before its receiver: {_queue(result, last)}"
+    if notes := "; ".join(filter(None, (repaired(flows, row), queue))):
+        lines.append(paragraph(f"{notes[0].upper()}{notes[1:]}."))
     meanings = catalogue.columns("limits")
     shown = sorted((name for name in of if of[name]), key=lambda name: -of[name])
     queued = limits.queued(result, found[0])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from incast import catalogue
 from incast._terminal import WIDTH, cells
-from incast.algorithm import registered
+from incast.algorithm import PLUGIN_SUFFIXES, own_parameters, registered
 from incast.catalogue import folded
-from incast.cli.options import Commands, add_command, plugin_option
+from incast.cli.options import Commands, add_command, plugin, plugin_option
 from incast.cli.table import Column, paragraph, section, table
 from incast.errors import nearest
 from incast.results.measures import MEASURES, Known
@@ -143,7 +143,11 @@ def add(commands: Commands) -> None:
         "Lists what is available, or explains one entry.",
     )
     sub.add_argument(
-        "what", nargs="?", metavar="WHAT", help=f"{', '.join(KINDS)}, or the name of one entry or key"
+        "what",
+        nargs="?",
+        metavar="WHAT",
+        help=f"{', '.join(KINDS)}, the name of one entry or key, or a file with algorithms of your own "
+        "(mine.py, mine.so), whose parameters are then listed",
     )
     plugin_option(sub)
 
@@ -158,6 +162,8 @@ def act(options: argparse.Namespace) -> int:
     if what in KINDS:
         print(KINDS[what]())
         return 0
+    if what.endswith(PLUGIN_SUFFIXES):
+        return _of_file(what)
     kind, _, name = what.partition(".")
     if kind == "contestant" and (found := _contestant(name)) is not None:
         print(found)
@@ -173,6 +179,17 @@ def act(options: argparse.Namespace) -> int:
         print(f"    help: did you mean {near!r}?", file=sys.stderr)
     print("    help: `incast list` shows all names", file=sys.stderr)
     return BAD_INPUT
+
+
+def _of_file(path: str) -> int:
+    """Prints the algorithms of a file, each with its parameters."""
+    try:
+        found = plugin(path)
+    except argparse.ArgumentTypeError as error:
+        print(f"incast: {error}", file=sys.stderr)
+        return BAD_INPUT
+    print("\n\n".join(_own_algorithm(name) for name in found))
+    return 0
 
 
 def names() -> list[str]:
@@ -209,9 +226,8 @@ def _places() -> Iterator[tuple[str, catalogue.Kind]]:
 
 def entry(name: str) -> str | None:
     """The description of one entry, section or key, or None if there is none of this name."""
-    own = registered()
-    if name in own:
-        return "\n".join([name, paragraph(own[name]), "group: your own"])
+    if name in registered():
+        return _own_algorithm(name)
     plain, _, preset = catalogue.canonical(name).partition(":")
     algorithm = catalogue.algorithm(plain, preset or None)
     if algorithm is not None:
@@ -279,6 +295,23 @@ def _algorithm(algorithm: catalogue.Algorithm, preset: str) -> str:
         changed = p.value != defaults.get(p.name)
         parts.append(f"{line:<{width}}  {'set by the preset' if changed else p.evidence}")
         parts.append(paragraph(f"{p.meaning}; {p.range}. {p.source}", "      "))
+    return "\n".join(parts)
+
+
+def _own_algorithm(name: str) -> str:
+    """Describes a registered algorithm with its parameters."""
+    parts = [name, paragraph(registered()[name]), "group: your own", ""]
+    parameters = own_parameters(name)
+    if not parameters:
+        how = (
+            "no parameters" if parameters is not None else "parameters: any; the algorithm reads them itself"
+        )
+        return "\n".join([*parts, how])
+    parts.append("parameters")
+    for one in parameters:
+        parts.append(f"  {one.name} = {one.default}" if one.default else f"  {one.name} (required)")
+        if text := "; ".join(filter(None, (one.meaning.rstrip("."), one.range))):
+            parts.append(paragraph(text, "      "))
     return "\n".join(parts)
 
 

@@ -45,6 +45,8 @@ from incast.results.measures.named import Measure, find
 from incast.runs import store
 from incast.runs.runner import Executor, Local
 from incast.runs.sweep import Plan, Run, Sheet, Sweep, baseline_of, headings, plan, ranking, rule_of, run
+from incast.scenario import Scenario
+from incast.scenario.cautions import cautions
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""
@@ -195,6 +197,16 @@ def _firsts(what: Plan) -> Sequence[Run]:
     return what.runs[:: what.seeds]
 
 
+def _by_choice(what: Plan) -> dict[str, Scenario]:
+    """The scenarios that differ only in their algorithm or contestant, by its label; none if one is swept."""
+    place = next((n for n, axis in enumerate(what.axes) if axis.key in ("cc", "contestant")), None)
+    if place is None:
+        return {}
+    others = {n: value for n, value in enumerate(what.runs[0].values) if n != place}
+    firsts = (run for run in _firsts(what) if all(run.values[n] == value for n, value in others.items()))
+    return {run.values[place]: run.scenario for run in firsts}
+
+
 def _show(done: Sweep, by: Measure | None, required: Required) -> None:
     what, state = done.plan, done.state
     seeds = "1 seed" if what.seeds == 1 else f"{what.seeds} seeds"
@@ -209,6 +221,8 @@ def _show(done: Sweep, by: Measure | None, required: Required) -> None:
         measures = [] if by is None else [by, *(one for one in headline(grid) if one != by)]
         if said := answers(grid, done.decisions, measures, ranked=done.rule is None):
             print(f"\n{said}")
+    if cautious := cautions(_by_choice(what)):
+        print("\n" + "\n".join(map(paragraph, cautious)))
     if judged := required.text(done.grid) if required else "":
         print(f"\n{judged}")
     if 0 < len(done.table) <= MOST_ROWS and what.seeds > 1:

@@ -16,16 +16,23 @@ if TYPE_CHECKING:
 
 _LOOKS = {
     "sending": ("#009e73", ""),
-    "answer": ("#c8c8c8", ""),
-    "window": ("#d55e00", ""),
-    "pacing": ("#e69f00", "///"),
-    "credit": ("#56b4e9", ""),
-    "card": ("#0072b2", "\\\\\\"),
-    "paused": ("#000000", ""),
-    "repair": ("#cc79a7", "xxx"),
-    "connection": ("#6b6b6b", "..."),
+    "answer": ("#c8c8c8", "."),
+    "window": ("#d55e00", "/"),
+    "pacing": ("#e69f00", "\\"),
+    "credit": ("#56b4e9", "-"),
+    "card": ("#0072b2", "|"),
+    "paused": ("#000000", "+"),
+    "repair": ("#cc79a7", "x"),
+    "connection": ("#6b6b6b", "o"),
 }
-"""The colour and the hatch of each limit."""
+"""The colour and the hatch of each limit, in matplotlib's letters. No two have the same hatch, so that a
+stack can be read without colours."""
+
+HATCHES = {name: hatch for name, (_, hatch) in _LOOKS.items()}
+"""The hatch of each limit; empty for none."""
+
+_DENSITY = 3
+"""Number of times that matplotlib is given a hatch, which makes its lines as dense."""
 
 COLOURS = {name: colour for name, (colour, _) in _LOOKS.items()}
 """The colour of each limit, from the bottom of a stack to its top."""
@@ -114,8 +121,8 @@ def _axes(given: Axes | None) -> Axes:
 
 def _look(name: str) -> dict[str, Any]:
     """Returns the colours of a limit, and its name for the legend."""
-    colour, hatch = _LOOKS.get(name, ("#ffffff", "+++"))
-    return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3, "label": name}
+    colour, hatch = _LOOKS.get(name, ("#ffffff", "*"))
+    return {"color": colour, "hatch": hatch * _DENSITY, "edgecolor": "white", "linewidth": 0.3, "label": name}
 
 
 def short_size(edge: int) -> str:

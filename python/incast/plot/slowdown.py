@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-MOST_IN_COLUMN = 12
-"""Lines in one column of the legend."""
-
-
 def slowdown(
     results: Mapping[str, Result] | Result,
     titles: Mapping[str, str] | None = None,
@@ -74,8 +70,14 @@ def slowdown(
         whole.set_title("all flows")
         whole.set_ylabel("flows (%)")
         whole.set_ylim(0, 101)
-        columns = 1 if len(labels) <= MOST_IN_COLUMN else 2
-        whole.legend(loc="lower right", handletextpad=0.5, labelspacing=0.25, ncols=columns)
+        # Beside the panel: curves take all of it.
+        whole.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            borderaxespad=0.2,
+            handletextpad=0.5,
+            labelspacing=0.25,
+        )
         for axes in (small, large, whole):
             axes.set_xscale("log")
             axes.set_xlabel("FCT slowdown" if axes is whole else "FCT slowdown\nbar: p50 to p99, dot: mean")

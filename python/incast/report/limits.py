@@ -1,6 +1,7 @@
 """The pictures of limits in a report: divided times of flows over their sizes, and open flows over time.
 
-They are SVG without a script, with colours by classes, so that they follow the theme and print.
+They are SVG without a script, with colours by classes, so that they follow the theme and print. Each limit
+has a hatch of its own, so that a stack can be read without colours.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from incast.plot.limits import COLOURS, short_size
+from incast.plot.limits import COLOURS, HATCHES, short_size
 from incast.report.drawing import LETTER, WIDTH, Picture, segment, themed, words
 from incast.report.entries import Entry, on_dark
 from incast.results import limits
@@ -42,6 +43,7 @@ def pictures(entries: Sequence[Entry]) -> Picture:
         f"{''.join(parts)}</section>"
     )
     colours = {f".limits .l-{name}": ("fill", one, on_dark(one)) for name, one in COLOURS.items()}
+    colours[".limits pattern path"] = ("stroke", "#ffffff", "#000000")
     return Picture(html, themed(colours))
 
 
@@ -115,7 +117,9 @@ def _figure(
     columns = min(len(panels), _ACROSS)
     wide = (WIDTH - _EDGE) / columns
     names = [name for name in COLOURS if name in used]
-    parts = _legend(names)
+    # Two figures of a page have patterns with names of their own.
+    own = "share" if unit else "count"
+    parts = [_patterns(names, own), *_legend(names, own)]
     for n, (title, heights) in enumerate(panels):
         row, column = divmod(n, columns)
         left, above = _EDGE + wide * column, _LEGEND + (_PANEL + 8.0) * row
@@ -133,6 +137,10 @@ def _figure(
             upper = bottom + heights[name]
             path = _stack(left + (right - left) * places, low, (high - low) / (top or 1), bottom, upper)
             parts.append(f'<path class="l-{name}" d="{path}"><title>{escaped(name)}</title></path>')
+            if HATCHES[name]:
+                # The name under the pointer is the title of the box below.
+                look = f'class="hatch" pointer-events="none" fill="url(#{own}-{name})"'
+                parts.append(f'<path {look} d="{path}"/>')
             bottom = upper
         for at, text in marks.items():
             here = left + (right - left) * at
@@ -169,10 +177,40 @@ def _stack(
     return "".join(f"M{a:.1f} {y:.1f}H{b:.1f}V{z:.1f}H{a:.1f}Z" for a, b, y, z in boxes)
 
 
-def _legend(names: Sequence[str]) -> list[str]:
+_TILE = 6
+"""Width and height of the tile that a hatch repeats, in pixels."""
+
+_STROKES = {
+    "/": "M-1 7L7 -1M-1 1L1 -1M5 7L7 5",
+    "\\": "M-1 -1L7 7M5 -1L7 1M-1 5L1 7",
+    "x": "M-1 7L7 -1M-1 -1L7 7",
+    "-": "M0 3H6",
+    "|": "M3 0V6",
+    "+": "M0 3H6M3 0V6",
+    ".": "M2.5 3H3.5",
+    "o": "M1.5 3a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0 -3 0",
+}
+"""The lines of one tile, by matplotlib's letter of the hatch."""
+
+
+def _patterns(names: Sequence[str], own: str) -> str:
+    """Returns the hatches of limits, under names with a beginning of their own."""
+    parts = [
+        f'<pattern id="{own}-{name}" patternUnits="userSpaceOnUse" width="{_TILE}" height="{_TILE}">'
+        f'<path fill="none" d="{_STROKES[HATCHES[name]]}"/></pattern>'
+        for name in names
+        if HATCHES[name]
+    ]
+    return f"<defs>{''.join(parts)}</defs>"
+
+
+def _legend(names: Sequence[str], own: str) -> list[str]:
     parts, x = [], float(_EDGE)
     for name in names:
-        parts.append(f'<rect class="l-{name}" x="{x:.1f}" y="3" width="11" height="11"/>')
+        place = f'x="{x:.1f}" y="3" width="11" height="11"'
+        parts.append(f'<rect class="l-{name}" {place}/>')
+        if HATCHES[name]:
+            parts.append(f'<rect class="hatch" fill="url(#{own}-{name})" {place}/>')
         parts.append(words("mark", x + 15, 13, name))
         x += 30 + LETTER * len(name)
     return parts

@@ -1,4 +1,4 @@
-"""Scenarios to start from: commented files that the package has, one for each kind of question."""
+"""Files to start from: commented scenarios, one for each kind of question, and an algorithm in Python."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from incast.algorithm import algorithms
 from incast.errors import nearest
 
 _FOLDER = Path(__file__).parent / "starts"
@@ -47,6 +48,29 @@ class Start:
 
     def _lead(self) -> list[str]:
         return self.text.partition("\n\n")[0].splitlines()
+
+
+OWN_ALGORITHM = "mine.py"
+"""The name of the file of an algorithm to start from, where no other is given."""
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def own_algorithm(path: str = OWN_ALGORITHM) -> str:
+    """Returns an algorithm of one's own to start from, as the text of a Python file.
+
+    It is complete: it runs as it is, and its comments say what is to be replaced. It is registered under the
+    name of the file; a name that Incast has gets ``my-`` in front.
+
+    Args:
+        path: The file that the text will be in.
+    """
+    text = (_FOLDER / "algorithm.py.txt").read_text(encoding="utf-8")
+    name = _NOT_PLAIN.sub("-", Path(path).stem).strip("-") or "mine"
+    if any(name == known.name for known in algorithms()):
+        name = f"my-{name}"
+    text = text.replace('register("mine"', f'register("{name}"')
+    return text.replace(OWN_ALGORITHM, shlex.quote(path))
 
 
 def starts() -> list[Start]:

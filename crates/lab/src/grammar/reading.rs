@@ -213,6 +213,7 @@ impl<'a, 'r> TableReader<'a, 'r> {
         key: &'static str,
         known: &[&'static str],
         what: &str,
+        advice: Option<&str>,
     ) -> Option<&'static str> {
         self.known.push(key);
         let path = self.path(key);
@@ -238,7 +239,9 @@ impl<'a, 'r> TableReader<'a, 'r> {
         }
         self.clear = false;
         let message = format!("there is no {what} {text:?}; known: {list}");
-        self.reading.wrong(node.place, &path, unknown(message, text, known.iter().copied()));
+        let problem = unknown(message, text, known.iter().copied());
+        let advised = advice.into_iter().fold(problem, Problem::with_further_hint);
+        self.reading.wrong(node.place, &path, advised);
         None
     }
 

@@ -375,7 +375,7 @@ macro_rules! kinds {
                 #[allow(unused_mut, reason = "not every section has names")]
                 let mut words = vec![$($word),+];
                 $(words.extend($named::names());)?
-                let kind = table.word("kind", &words, $what)?;
+                let kind = table.word("kind", &words, $what, None)?;
                 table.entitle(format!("a {kind} {}", $what));
                 match kind {
                     $($word => <$type as $crate::grammar::section::Section>::fields(table).map(Self::$variant),)+

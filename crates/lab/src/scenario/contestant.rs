@@ -12,6 +12,7 @@ use incast_sim::describe::switch::Buffer;
 
 use super::sections::{Root, switch};
 use super::{catalogue, check};
+use crate::cc::OWN;
 use crate::grammar::Shape;
 use crate::grammar::reading::Reading;
 use crate::grammar::section::Section;
@@ -498,9 +499,8 @@ fn pick(
         let message = format!("{name:?} is no contestant of this file, and Incast has none of this name");
         let known = names(own);
         let problem = unknown(message, name, known.iter().map(String::as_str));
-        let all = "`incast list contestants` has all";
-        let hint = problem.hint.as_ref().map_or_else(|| all.to_owned(), |near| format!("{near} {all}"));
-        problems.push((place, problem.with_hint(hint)));
+        let all = "`incast list contestants` has all.";
+        problems.push((place, problem.with_further_hint(all).with_further_hint(OWN)));
         return None;
     };
     if found.role == Role::Base {

@@ -3,9 +3,9 @@
 use incast_cc::Fixed;
 use incast_units::{Bytes, Time};
 
-use super::groups::{Grouping, groups, job_name};
+use super::groups::{Group, Grouping, groups, job_name};
 use super::hosts::{End, Hosts};
-use super::ranks::{Layout, Ranks};
+use super::ranks::Ranks;
 use super::stream::Stream;
 use super::work::{Made, Transfer, Volume};
 use super::{Faults, Reach, Setting, too_many};
@@ -53,7 +53,8 @@ section! {
         ranks: Option<Ranks> = None,
         /// A mixture of experts, which gives experts, size, compute and barrier.
         model: Option<Model> = None,
-        /// Payload of each flow.
+        /// Payload per pair and pass, not per rank: each of n ranks sends n - 1 times as much in a pass, or with experts once as
+        /// much. The operation all-to-all of a collective counts per rank: n times as much as this size.
         size: Option<Bytes> = None; Bound::Positive,
         /// Of each member of a group, how often it is chosen, relative to the others: each host then sends one flow in
         /// each pass, to a host drawn by these shares, and drawn again if it is the host itself.
@@ -75,8 +76,7 @@ section! {
 
 /// The pattern with its hosts and its model resolved.
 struct Plan {
-    groups: Vec<Vec<u32>>,
-    layout: Layout,
+    groups: Vec<Group>,
     size: Bytes,
     /// The weights of the hosts of a group, summed up; empty: every host sends to all others.
     experts: Vec<u64>,
@@ -86,11 +86,9 @@ struct Plan {
 
 impl AllToAll {
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
-        let groups = groups(setting, &self.hosts, self.groups, self.group_size)?;
-        let layout = Layout::of(setting, &groups.concat(), self.ranks)?;
-        let own_ranks = layout.per_host();
+        let groups = groups(setting, &self.hosts, self.groups, self.group_size, self.ranks)?;
         let mut faults = Vec::new();
-        let mut members = groups.iter().map(|group| layout.members(group));
+        let mut members = groups.iter().map(Group::members);
         let apart = members.find_map(|members| setting.world.any_apart(&members, &members));
         if let Some(problem) = apart {
             let hint = "ranks = \"hosts\" sends between whole hosts, by the cards that reach each other";
@@ -108,12 +106,9 @@ impl AllToAll {
             faults.push(fault("experts", "must be between 0 and 1 each".to_owned()));
         }
         let with_experts = own.is_some() || self.model.is_some();
-        if let Some(group) =
-            groups.iter().find(|group| with_experts && group.len() * own_ranks != weights.len())
-        {
-            let what = if layout.ranks == Ranks::Cards { "cards" } else { "hosts" };
-            let message =
-                format!("has {} experts for groups of {} {what}", weights.len(), group.len() * own_ranks);
+        if let Some(group) = groups.iter().find(|group| with_experts && group.ranks() != weights.len()) {
+            let what = if group.layout.ranks == Ranks::Cards { "cards" } else { "hosts" };
+            let message = format!("has {} experts for groups of {} {what}", weights.len(), group.ranks());
             faults.push(fault(key, message));
         }
         if with_experts && weights.iter().filter(|weight| **weight > 0).count() < 2 {
@@ -131,11 +126,13 @@ impl AllToAll {
                 faults.push(fault(key, "has no effect: there is a single pass".to_owned()));
             }
         }
-        let own = own_ranks as u64;
-        let of_group = |n: u64| if with_experts { n * own } else { n * own * (n - 1) * own };
         let barrier = self.barrier.unwrap_or(self.model.is_some()) && self.passes > 1;
-        let messages = |n: u64| if barrier { 2 * (n - 1) } else { 0 };
-        let flows: u64 = groups.iter().map(|g| of_group(g.len() as u64) + messages(g.len() as u64)).sum();
+        let of_group = |group: &Group| {
+            let [n, own] = [group.hosts.len() as u64, group.layout.per_host() as u64];
+            let messages = if barrier { 2 * (n - 1) } else { 0 };
+            messages + if with_experts { n * own } else { n * own * (n - 1) * own }
+        };
+        let flows: u64 = groups.iter().map(of_group).sum();
         faults.extend(too_many("passes", flows * u64::from(self.passes)));
         if !faults.is_empty() {
             return Err(faults);
@@ -147,7 +144,6 @@ impl AllToAll {
         };
         Ok(Plan {
             groups,
-            layout,
             size: size.unwrap_or(Bytes::ZERO),
             experts: weights.into_iter().map(add).collect(),
             barrier,
@@ -157,7 +153,7 @@ impl AllToAll {
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
         let plan = self.plan(setting)?;
-        Ok(Reach::Groups(plan.groups.iter().map(|group| plan.layout.members(group)).collect()))
+        Ok(Reach::Groups(plan.groups.iter().map(Group::members).collect()))
     }
 
     pub(super) fn at_once(&self, reach: &Reach) -> u64 {
@@ -172,7 +168,7 @@ impl AllToAll {
         let mut made = Made { local: setting.local, ..Made::default() };
         for (number, group) in plan.groups.iter().enumerate() {
             let job = made.job(job_name(plan.groups.len(), number));
-            let members = plan.layout.members(group);
+            let members = group.members();
             let n = members.len();
             // With experts some exchange more than others, and there is no size of the operation.
             if plan.experts.is_empty() {
@@ -217,13 +213,9 @@ impl AllToAll {
                 if pass + 1 == self.passes {
                     break;
                 }
-                before = if plan.barrier {
-                    self.barrier(&mut made, job, (group, &plan.layout), &done)
-                } else {
-                    done
-                };
+                before = if plan.barrier { self.barrier(&mut made, job, group, &done) } else { done };
                 // GPUs of a host compute beside each other. Without duration it is what the next sends wait for together.
-                if plan.compute > Time::ZERO || plan.layout.ranks == Ranks::Cards {
+                if plan.compute > Time::ZERO || group.layout.ranks == Ranks::Cards {
                     for (before, End { host, card }) in before.iter_mut().zip(&members) {
                         let after = std::mem::take(before);
                         before.push(made.compute(job, *host, plan.compute, card.unwrap_or(0), after));
@@ -236,24 +228,19 @@ impl AllToAll {
 
     /// A barrier: every host tells the first one of its group that it is done, and the first one tells the others
     /// when all are. Returns what each member waits for.
-    fn barrier(
-        &self,
-        made: &mut Made,
-        job: u16,
-        (group, layout): (&[u32], &Layout),
-        done: &[Vec<u32>],
-    ) -> Vec<Vec<u32>> {
-        let own = layout.per_host();
-        let end = |host: u32| End { host, card: (own > 1).then_some(0) };
-        let first = end(group[0]);
+    fn barrier(&self, made: &mut Made, job: u16, group: &Group, done: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let own = group.layout.per_host();
+        let card = group.layout.rail.or((own > 1).then_some(0));
+        let end = |host: u32| End { host, card };
+        let first = end(group.hosts[0]);
         let mut all = done[..own].concat();
-        for (host, done) in group.iter().zip(done.chunks(own)).skip(1) {
+        for (host, done) in group.hosts.iter().zip(done.chunks(own)).skip(1) {
             let tells = made.transfer(job, [end(*host), first], MESSAGE, self.start);
             made.wait(tells.send, &done.concat());
             all.push(tells.receive);
         }
         let mut before = vec![all.clone(); own];
-        for host in &group[1..] {
+        for host in &group.hosts[1..] {
             let tells = made.transfer(job, [first, end(*host)], MESSAGE, self.start);
             made.wait(tells.send, &all);
             before.extend(vec![vec![tells.receive]; own]);

@@ -23,7 +23,7 @@ section! {
         from: Hosts = Hosts::all(),
         /// Receivers, hosts or network cards; each at another host than the sender's is equally likely.
         to: Hosts = Hosts::all(),
-        /// Flow sizes: a distribution, a file, or one size.
+        /// Payload per flow: a distribution, a file, or one size.
         sizes: Sizes,
         /// Flows of a sender at the same time: the number of loops.
         parallel: u32 = 1; Bound::Count(1, 65_536),

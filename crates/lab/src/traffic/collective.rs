@@ -22,7 +22,7 @@ use self::matrix::Matrix;
 pub(super) use self::pass::{Ends, Plain};
 use self::schedule::{Schedule, Shape, Sizes};
 use self::steps::{blocks, most_messages, schedule};
-use super::groups::{Grouping, groups, job_name};
+use super::groups::{Group, Grouping, groups, job_name};
 use super::hosts::{End, Hosts};
 use super::ranks::{Layout, Ranks, share};
 use super::work::{Made, Volume};
@@ -43,9 +43,10 @@ section! {
         operation: Operation,
         /// Algorithm; by default "ring", for all-to-all "direct".
         algorithm: Option<Algorithm> = None => "NCCL: rings, and sends and receives of pairs",
-        /// Bytes of a pass, as nccl-tests counts them. All-reduce, broadcast, reduce: the data of each rank. All-gather: all
-        /// that a rank has at the end. Reduce-scatter, all-to-all: all that a rank has at the beginning, an n-th of it for
-        /// each of the n ranks, itself included. Gather, scatter: all that the root has at the end, or at the beginning.
+        /// Payload per rank and pass, not per message or pair, as nccl-tests counts it. All-reduce, broadcast, reduce: the data
+        /// of each rank. All-gather: all that a rank has at the end. Reduce-scatter, all-to-all: all that a rank has at the
+        /// beginning, an n-th of it for each of the n ranks, itself included. Gather, scatter: all that the root has at the
+        /// end, or at the beginning.
         size: Option<Bytes> = None; Bound::Positive,
         /// Of an all-to-all, instead of its size: the bytes of each rank for each rank, a row for each sender, or the file
         /// that has them. What a rank has for itself is not sent.
@@ -85,8 +86,7 @@ const CHUNK: Bytes = Bytes::new(4 << 20 >> 3);
 
 /// The collective with its hosts and defaults resolved.
 struct Plan {
-    groups: Vec<Vec<u32>>,
-    layout: Layout,
+    groups: Vec<Group>,
     algorithm: Algorithm,
     channels: u32,
     /// The dimensions of each group.
@@ -103,17 +103,22 @@ impl Plan {
 
     /// Returns the ends of a message of a channel, and the number of the channel among those that use the same ends;
     /// `None`: the message stays within a host.
-    fn ends(&self, members: &[End], [from, to]: [u32; 2], channel: u32) -> Option<([End; 2], u32)> {
+    fn ends(
+        &self,
+        (members, layout): (&[End], &Layout),
+        [from, to]: [u32; 2],
+        channel: u32,
+    ) -> Option<([End; 2], u32)> {
         let ends = [from, to].map(|rank| members[rank as usize]);
         let [a, b] = ends;
         if a.host == b.host {
             return None;
         }
-        if !self.algorithm.has_channel_cards() && self.layout.ranks == Ranks::Cards {
+        if !self.algorithm.has_channel_cards() && layout.ranks == Ranks::Cards {
             return Some((ends, channel));
         }
-        let card = self.layout.card_of(channel);
-        Some((ends.map(|end| End { card, ..end }), self.layout.channel_of_card(channel)))
+        let card = layout.card_of(channel);
+        Some((ends.map(|end| End { card, ..end }), layout.channel_of_card(channel)))
     }
 }
 
@@ -163,15 +168,15 @@ impl Collective {
         faults
     }
 
-    /// Returns the dimensions of a group of some hosts.
-    fn shape(&self, hosts: usize, layout: &Layout, channels: u32) -> Result<Shape, Problem> {
-        let own = layout.per_host() as u32;
-        let ranks = hosts as u32 * own;
-        let inner = match (self.algorithm(), self.inner, layout.ranks) {
+    /// Returns the dimensions of a group.
+    fn shape(&self, group: &Group, channels: u32) -> Result<Shape, Problem> {
+        let own = group.layout.per_host() as u32;
+        let ranks = group.ranks() as u32;
+        let inner = match (self.algorithm(), self.inner, own) {
             (Algorithm::Tree, ..) => own,
             (Algorithm::Hierarchical, Some(inner), _) => inner,
-            (Algorithm::Hierarchical, None, Ranks::Cards) => own,
-            (Algorithm::Hierarchical, None, Ranks::Hosts) => {
+            (Algorithm::Hierarchical, None, 2..) => own,
+            (Algorithm::Hierarchical, None, _) => {
                 let message = "is missing: the number of ranks that follow each other in each inner group";
                 return Err(fault("inner", message.to_owned()));
             }
@@ -219,15 +224,16 @@ impl Collective {
 
     fn plan(&self, setting: &Setting<'_>) -> Result<Plan, Faults> {
         let algorithm = self.algorithm();
-        let groups = groups(setting, &self.hosts, self.groups, self.group_size)?;
-        let layout = Layout::of(setting, &groups.concat(), self.ranks)?;
+        let groups = groups(setting, &self.hosts, self.groups, self.group_size, self.ranks)?;
+        // Groups differ in their cards only.
+        let layout = groups[0].layout;
         let mut faults = self.faults();
         if !faults.is_empty() {
             return Err(faults);
         }
         let has_cards = algorithm.has_channel_cards() || layout.ranks == Ranks::Hosts;
         let channels = if has_cards { layout.channels(self.channels) } else { self.channels.unwrap_or(1) };
-        let of_group = |group: &Vec<u32>| self.shape(group.len(), &layout, channels);
+        let of_group = |group: &Group| self.shape(group, channels);
         let shapes =
             groups.iter().map(of_group).collect::<Result<Vec<Shape>, _>>().map_err(|fault| vec![fault])?;
         for shape in &shapes {
@@ -248,7 +254,7 @@ impl Collective {
             let make = || schedule(self.operation, algorithm, *shape);
             schedules.entry(shape.ranks).or_insert_with(make);
         }
-        let plan = Plan { groups, layout, algorithm, channels, shapes, schedules };
+        let plan = Plan { groups, algorithm, channels, shapes, schedules };
         match self.apart(&plan, setting) {
             Some(problem) => {
                 let hint = "ranks = \"hosts\" sends between whole hosts, by the cards that reach each other";
@@ -286,13 +292,14 @@ impl Collective {
 
     /// Returns the first message between two cards without a path, as text.
     fn apart(&self, plan: &Plan, setting: &Setting<'_>) -> Option<String> {
-        plan.layout.cards.filter(|cards| *cards > 1)?;
+        plan.groups[0].layout.cards.filter(|cards| *cards > 1)?;
         let mut seen = BTreeSet::new();
         for (number, group) in plan.groups.iter().enumerate() {
-            let members = plan.layout.members(group);
+            let members = group.members();
             for message in &plan.schedule(number).messages {
                 for channel in 0..plan.channels {
-                    if let Some((ends, _)) = plan.ends(&members, [message.from, message.to], channel)
+                    if let Some((ends, _)) =
+                        plan.ends((&members, &group.layout), [message.from, message.to], channel)
                         && seen.insert(ends)
                         && let Some(problem) = setting.world.apart(ends)
                     {
@@ -308,9 +315,10 @@ impl Collective {
         let plan = self.plan(setting)?;
         let mut pairs = BTreeSet::new();
         for (number, group) in plan.groups.iter().enumerate() {
-            let members = plan.layout.members(group);
+            let members = group.members();
             for message in &plan.schedule(number).messages {
-                let ends = |channel| plan.ends(&members, [message.from, message.to], channel);
+                let ends =
+                    |channel| plan.ends((&members, &group.layout), [message.from, message.to], channel);
                 pairs.extend((0..plan.channels).filter_map(|channel| Some(ends(channel)?.0)));
             }
         }
@@ -323,14 +331,14 @@ impl Collective {
         for (number, group) in plan.groups.iter().enumerate() {
             let job = made.job(job_name(plan.groups.len(), number));
             made.measure(job, self.volume(plan.shapes[number]));
-            let members = plan.layout.members(group);
+            let members = group.members();
             // What each rank must have done before it sends.
             let mut before: Vec<Vec<u32>> = vec![Vec::new(); members.len()];
             for pass in 1..=self.passes {
                 let mut done = vec![Vec::new(); members.len()];
                 for channel in 0..plan.channels {
                     let sizes = self.sizes(plan.shapes[number], plan.channels, channel);
-                    let ends = |ranks| plan.ends(&members, ranks, channel);
+                    let ends = |ranks| plan.ends((&members, &group.layout), ranks, channel);
                     let messages = (plan.schedule(number), &sizes, members.as_slice());
                     pass::pass(&mut made, (job, self.start), messages, ends, &before, &mut done);
                 }

@@ -27,7 +27,7 @@ section! {
         from: Hosts = Hosts::all(),
         /// Hosts, or network cards, that ask.
         to: Hosts = Hosts::all(),
-        /// Payload of a file.
+        /// Payload per request, not per sender: each of the responders sends an equal part.
         size: Bytes; Bound::Positive,
         /// Number of hosts that send a part of a file.
         responders: u32 = 5; Bound::Count(1, 65_535) => "PowerTCP artifact",

@@ -20,7 +20,7 @@ section! {
         from: Hosts,
         /// Receivers, hosts or network cards of hosts.
         to: Hosts,
-        /// Payload of each flow.
+        /// Payload per flow.
         size: Option<Bytes> = None; Bound::Positive,
         /// Start of the first flow.
         start: Time = Time::ZERO,

@@ -1,11 +1,12 @@
-//! Groups of hosts that work together.
+//! Groups of hosts, or of network cards, that work together.
 
-use super::hosts::Hosts;
+use super::hosts::{End, Hosts};
+use super::ranks::{Layout, Ranks};
 use super::{Faults, Setting};
 use crate::grammar::section::choice;
 use crate::problem::{Problem, fault};
 
-/// Division of hosts into groups.
+/// Division of hosts, or of their network cards, into groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grouping {
     /// One group.
@@ -14,6 +15,8 @@ pub(crate) enum Grouping {
     Consecutive,
     /// The first host of every switch, the second of every switch, and so on.
     OnePerSwitch,
+    /// The first card of every host, the second of every host, and so on.
+    OnePerRail,
 }
 
 choice! {
@@ -21,11 +24,58 @@ choice! {
         "one" => One: "all hosts together",
         "consecutive" => Consecutive: "as many as group_size that follow each other in the list",
         "one-per-switch" => OnePerSwitch: "the j-th host of every switch, for each j (OSCAR artifact)",
+        "one-per-rail" => OnePerRail: "card r of every host, for each r: as many groups as a host has cards",
     }
 }
 
-/// The groups of hosts that the keys `hosts`, `groups` and `group_size` describe, each of two hosts or more.
+/// Hosts that work together, and their ranks.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) hosts: Vec<u32>,
+    pub(super) layout: Layout,
+}
+
+impl Group {
+    /// Number of ranks.
+    pub(super) fn ranks(&self) -> usize {
+        self.hosts.len() * self.layout.per_host()
+    }
+
+    /// The ranks, host by host, as ends of flows.
+    pub(super) fn members(&self) -> Vec<End> {
+        self.layout.members(&self.hosts)
+    }
+}
+
+/// The groups that the keys `hosts`, `groups`, `group_size` and `ranks` describe, each of two hosts or more; one group at
+/// least.
 pub(super) fn groups(
+    setting: &Setting<'_>,
+    hosts: &Hosts,
+    grouping: Grouping,
+    size: Option<u32>,
+    ranks: Option<Ranks>,
+) -> Result<Vec<Group>, Faults> {
+    let of_hosts = divided(setting, hosts, grouping, size)?;
+    let layout = Layout::of(setting, &of_hosts.concat(), ranks)?;
+    if grouping != Grouping::OnePerRail {
+        return Ok(of_hosts.into_iter().map(|hosts| Group { hosts, layout }).collect());
+    }
+    if ranks == Some(Ranks::Hosts) {
+        let message = "= \"hosts\" does not go with groups = \"one-per-rail\", whose members are cards";
+        return Err(vec![fault("ranks", message.to_owned())]);
+    }
+    let Some(cards) = layout.cards.filter(|cards| *cards > 1) else {
+        let message = "= \"one-per-rail\" needs hosts with equally many network cards, two or more";
+        return Err(vec![fault("groups", message.to_owned())]);
+    };
+    let of_card = |card| of_hosts.iter().map(move |hosts| (hosts.clone(), card));
+    let of_cards = (0..cards).flat_map(of_card);
+    Ok(of_cards.map(|(hosts, card)| Group { hosts, layout: layout.on_rail(card) }).collect())
+}
+
+/// The hosts of each group; with groups of cards all of them.
+fn divided(
     setting: &Setting<'_>,
     hosts: &Hosts,
     grouping: Grouping,
@@ -33,12 +83,12 @@ pub(super) fn groups(
 ) -> Result<Vec<Vec<u32>>, Faults> {
     let hosts = hosts.resolve(setting.world).map_err(|message| vec![fault("hosts", message)])?;
     let wrong = |key: &str, message: String| Err::<_, Vec<Problem>>(vec![fault(key, message)]);
-    if let (Some(_), Grouping::One | Grouping::OnePerSwitch) = (size, grouping) {
+    if let (Some(_), Grouping::One | Grouping::OnePerSwitch | Grouping::OnePerRail) = (size, grouping) {
         let message = "has no effect; write groups = \"consecutive\" with it";
         return wrong("group_size", message.to_owned());
     }
     let groups = match (grouping, size) {
-        (Grouping::One, _) => vec![hosts],
+        (Grouping::One | Grouping::OnePerRail, _) => vec![hosts],
         (Grouping::Consecutive, None) => {
             return wrong("group_size", "is missing; groups = \"consecutive\" needs it".to_owned());
         }

@@ -42,7 +42,7 @@ section! {
         ranks: Option<Ranks> = None,
         /// GPUs of each server if these are hosts, which is also the number of rings; by default 8.
         gpus: Option<u32> = None; Bound::Count(1, 65_536) => "median paper, section IV-A: 8 rings",
-        /// Payload of each flow.
+        /// Payload per flow, of which each GPU sends one.
         size: Bytes = Bytes::new(13_376_000); Bound::Positive => "median paper, section IV-A: 3,344 packets of 4,000 B",
         /// Placement of servers.
         placement: Placement = Placement::Random,

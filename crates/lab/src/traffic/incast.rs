@@ -43,7 +43,7 @@ section! {
     pub(crate) struct Incast {
         /// Number of senders of each request; by default all hosts of `from` except the receiver.
         fan_in: Option<u32> = None; Bound::Count(1, 65_535),
-        /// Payload from each sender.
+        /// Payload per sender and request, not per request: the receiver gets fan_in times as much.
         size: Bytes; Bound::Positive,
         /// Possible senders, hosts or network cards; none is of the receiver's host.
         from: Hosts = Hosts::all(),

@@ -17,7 +17,7 @@ section! {
     pub(crate) struct Permutation {
         /// The hosts that take part, or network cards of hosts, one of each.
         hosts: Hosts = Hosts::all(),
-        /// Payload of each flow.
+        /// Payload per flow, of which each member sends one.
         size: Bytes; Bound::Positive,
         /// Distance from sender to receiver in the list of hosts.
         shift: Option<u32> = None; Bound::Count(1, 65_535),

@@ -42,7 +42,7 @@ section! {
     /// after it, so that the load is the same until those are done. The process ends after `flows` flows, if that is
     /// earlier, or with the run.
     pub(crate) struct Poisson {
-        /// Flow sizes: a distribution, a file, or one size.
+        /// Payload per flow: a distribution, a file, or one size.
         sizes: Sizes,
         /// Offered payload as a share of capacity.
         load: Fixed; Bound::Between(Fixed::ZERO, Fixed::ONE),

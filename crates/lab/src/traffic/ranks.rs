@@ -24,12 +24,14 @@ choice! {
     }
 }
 
-/// The ranks on each host of a block of traffic.
+/// The ranks on each host of a block of traffic, or of a group in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) ranks: Ranks,
     /// Number of network cards of each host; `None`: they differ.
     pub(super) cards: Option<PortId>,
+    /// The card that is the only rank of each host; `None`: each host takes part whole.
+    pub(super) rail: Option<PortId>,
 }
 
 impl Layout {
@@ -55,19 +57,25 @@ impl Layout {
             (Some(Ranks::Cards), None) if first == 1 => {
                 Err(vec![fault("ranks", "= \"cards\" has no effect: each host has one card".to_owned())])
             }
-            (Some(ranks), _) => Ok(Self { ranks, cards }),
+            (Some(ranks), _) => Ok(Self { ranks, cards, rail: None }),
             (None, _) => {
                 let several = cards.is_some_and(|cards| cards > 1);
-                Ok(Self { ranks: if several { Ranks::Cards } else { Ranks::Hosts }, cards })
+                let ranks = if several { Ranks::Cards } else { Ranks::Hosts };
+                Ok(Self { ranks, cards, rail: None })
             }
         }
     }
 
+    /// Returns the same with one card of each host as its only rank.
+    pub(super) fn on_rail(self, card: PortId) -> Self {
+        Self { rail: Some(card), ..self }
+    }
+
     /// Number of ranks of a host.
     pub(super) fn per_host(&self) -> usize {
-        match self.ranks {
-            Ranks::Cards => self.cards.map_or(1, usize::from),
-            Ranks::Hosts => 1,
+        match (self.ranks, self.rail) {
+            (Ranks::Cards, None) => self.cards.map_or(1, usize::from),
+            (Ranks::Cards, Some(_)) | (Ranks::Hosts, _) => 1,
         }
     }
 
@@ -76,27 +84,35 @@ impl Layout {
         match self.ranks {
             Ranks::Hosts => hosts.iter().map(|host| End::from(*host)).collect(),
             Ranks::Cards => {
-                let cards = self.cards.unwrap_or(1);
+                let cards = self.rail.map_or(0..self.cards.unwrap_or(1), |card| card..card + 1);
                 let of = |host: &u32| {
-                    (0..cards).map(|card| End { host: *host, card: Some(card) }).collect::<Vec<_>>()
+                    cards.clone().map(|card| End { host: *host, card: Some(card) }).collect::<Vec<_>>()
                 };
                 hosts.iter().flat_map(of).collect()
             }
         }
     }
 
-    /// Number of channels, by default one for each card of a host.
+    /// Number of cards of a host among which channels are divided.
+    fn channel_cards(&self) -> u32 {
+        if self.rail.is_some() { 1 } else { self.cards.map_or(1, u32::from) }
+    }
+
+    /// Number of channels, by default one for each card of a host that takes part.
     pub(super) fn channels(&self, channels: Option<u32>) -> u32 {
-        channels.unwrap_or(self.cards.map_or(1, u32::from))
+        channels.unwrap_or(self.channel_cards())
     }
 
     /// The number of a channel among those that use the same card.
     pub(super) fn channel_of_card(&self, channel: u32) -> u32 {
-        channel / self.cards.map_or(1, u32::from)
+        channel / self.channel_cards()
     }
 
     /// The card at each host by which a channel leaves and enters; `None`: by the hash of each flow.
     pub(super) fn card_of(&self, channel: u32) -> Option<PortId> {
+        if self.rail.is_some() {
+            return self.rail;
+        }
         self.cards.filter(|cards| *cards > 1).map(|cards| (channel % u32::from(cards)) as PortId)
     }
 }

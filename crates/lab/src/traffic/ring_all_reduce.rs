@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use incast_sim::describe::network::PortId;
 use incast_units::{Bytes, Time};
 
-use super::groups::{Grouping, groups, job_name};
+use super::groups::{Group, Grouping, groups, job_name};
 use super::hosts::{End, Hosts};
-use super::ranks::{Layout, Ranks, share};
+use super::ranks::{Ranks, share};
 use super::work::{Made, Volume};
 use super::{Faults, Reach, Setting, too_many};
 use crate::grammar::section::{choice, section};
@@ -71,7 +71,7 @@ section! {
         channels: Option<u32> = None; Bound::Count(1, 1024) => "NCCL: a channel for each card, NCCL_CROSS_NIC = 0",
         /// A neural network, which gives size and compute.
         model: Option<Model> = None,
-        /// Bytes that are reduced in each pass.
+        /// Payload per rank and pass, not per flow: all that is reduced. Each edge of the ring carries 2(n-1)/n times as much.
         size: Option<Bytes> = None; Bound::Positive,
         /// Time that a host computes between two passes; by default as the model, or not at all.
         compute: Option<Time> = None,
@@ -90,12 +90,12 @@ impl RingAllReduce {
         self.size.or(self.model.map(Model::size))
     }
 
-    fn rings(&self, setting: &Setting<'_>) -> Result<(Vec<Vec<u32>>, Layout), Faults> {
-        let rings = groups(setting, &self.hosts, self.groups, self.group_size)?;
-        let layout = Layout::of(setting, &rings.concat(), self.ranks)?;
+    fn rings(&self, setting: &Setting<'_>) -> Result<Vec<Group>, Faults> {
+        let rings = groups(setting, &self.hosts, self.groups, self.group_size, self.ranks)?;
         let mut faults = Vec::new();
-        let longest = rings.iter().map(Vec::len).max().unwrap_or(0) as u64 * layout.per_host() as u64;
-        let channels = u64::from(layout.channels(self.channels));
+        let longest = rings.iter().map(Group::ranks).max().unwrap_or(0) as u64;
+        // Rings differ in their cards only.
+        let channels = u64::from(rings[0].layout.channels(self.channels));
         let parts = if self.steps { longest * channels } else { channels };
         match self.size() {
             None => faults.push(fault("size", "is missing; write it, or a model that has one".to_owned())),
@@ -110,10 +110,10 @@ impl RingAllReduce {
         if self.compute.is_some() && self.passes == 1 {
             faults.push(fault("compute", "has no effect: there is a single pass".to_owned()));
         }
-        let steps = |ring: &Vec<u32>| self.steps(ring.len() * layout.per_host()) as u64;
-        let flows: u64 = rings.iter().map(|ring| ring.len() as u64 * steps(ring)).sum();
+        let steps = |ring: &Group| self.steps(ring.ranks()) as u64;
+        let flows: u64 = rings.iter().map(|ring| ring.hosts.len() as u64 * steps(ring)).sum();
         faults.extend(too_many("passes", flows.saturating_mul(channels * u64::from(self.passes))));
-        if faults.is_empty() { Ok((rings, layout)) } else { Err(faults) }
+        if faults.is_empty() { Ok(rings) } else { Err(faults) }
     }
 
     /// Number of flows from each host in a pass of a channel with this number of ranks.
@@ -122,10 +122,10 @@ impl RingAllReduce {
     }
 
     pub(super) fn check(&self, setting: &Setting<'_>) -> Result<Reach, Faults> {
-        let (rings, layout) = self.rings(setting)?;
-        let cards: BTreeSet<Option<PortId>> =
-            (0..layout.channels(self.channels)).map(|channel| layout.card_of(channel)).collect();
-        let next = |ring: &Vec<u32>| {
+        let rings = self.rings(setting)?;
+        let next = |Group { hosts: ring, layout }: &Group| {
+            let channels = 0..layout.channels(self.channels);
+            let cards: BTreeSet<Option<PortId>> = channels.map(|channel| layout.card_of(channel)).collect();
             let hosts = ring.iter().zip(ring.iter().skip(1).chain(ring)).map(|(a, b)| [*a, *b]);
             let of =
                 |hosts: [u32; 2]| cards.iter().map(move |card| hosts.map(|host| End { host, card: *card }));
@@ -135,27 +135,28 @@ impl RingAllReduce {
     }
 
     pub(super) fn make(&self, setting: &Setting<'_>) -> Result<Made, Faults> {
-        let (rings, layout) = self.rings(setting)?;
+        let rings = self.rings(setting)?;
         let compute = self.compute.or(self.model.map(Model::compute)).unwrap_or(Time::ZERO);
         let mut made = Made::default();
         for (number, ring) in rings.iter().enumerate() {
             let job = made.job(job_name(rings.len(), number));
-            let ranks = (ring.len() * layout.per_host()) as u128;
+            let ranks = ring.ranks() as u128;
             let size = u128::from(self.size().unwrap_or(Bytes::ZERO).get()) * u128::from(self.passes);
             let computed = compute.times(u64::from(self.passes - 1));
             made.measure(job, Volume::new(size, 2 * size * (ranks - 1) / ranks, computed));
             // What each host must have done before it sends next.
-            let mut before: Vec<Vec<u32>> = vec![Vec::new(); ring.len()];
+            let mut before: Vec<Vec<u32>> = vec![Vec::new(); ring.hosts.len()];
             for pass in 0..self.passes {
                 if pass > 0 && compute > Time::ZERO {
-                    for (before, host) in before.iter_mut().zip(ring) {
+                    for (before, host) in before.iter_mut().zip(&ring.hosts) {
                         let after = std::mem::take(before);
-                        before.push(made.compute(job, *host, compute, 0, after));
+                        let processor = ring.layout.rail.unwrap_or(0);
+                        before.push(made.compute(job, *host, compute, processor, after));
                     }
                 }
-                let mut received = vec![Vec::new(); ring.len()];
-                for channel in 0..layout.channels(self.channels) {
-                    self.pass(&mut made, (job, ring), (&layout, channel), &before, &mut received);
+                let mut received = vec![Vec::new(); ring.hosts.len()];
+                for channel in 0..ring.layout.channels(self.channels) {
+                    self.pass(&mut made, job, (ring, channel), &before, &mut received);
                 }
                 before = received;
             }
@@ -167,8 +168,8 @@ impl RingAllReduce {
     fn pass(
         &self,
         made: &mut Made,
-        (job, ring): (u16, &[u32]),
-        (layout, channel): (&Layout, u32),
+        job: u16,
+        (Group { hosts: ring, layout }, channel): (&Group, u32),
         before: &[Vec<u32>],
         received: &mut [Vec<u32>],
     ) {

@@ -63,6 +63,7 @@ from incast.results.measures.ports import (
     regained,
     settling,
     steps_of_use,
+    unused,
     utilisation,
 )
 from incast.results.measures.quantity import Quantity
@@ -128,6 +129,7 @@ __all__ = [
     "slowdown",
     "steps_of_use",
     "straightness",
+    "unused",
     "utilisation",
     "window_bytes",
     "wire_rate",

@@ -172,6 +172,72 @@ def utilisation(view: View, port: str, start: str = "", end: str = "") -> Quanti
     return Quantity(float((sent[-1] - sent[0]) * 8 / ((time[-1] - time[0]) / 1e12 * rate)))
 
 
+BUSIEST = "busiest"
+"""Text for the port of a switch that is used most in the whole run."""
+
+
+@declare(better="lower")
+def unused(view: View, port: str = BUSIEST, start: str = "", end: str = "") -> Quantity:
+    """The share of a port's link that stayed idle while some flow of the run was open.
+
+    The link could have carried its rate times the time for which a flow was open; pauses between flows do not
+    count. Without an interval the totals of the port decide, exactly; with one its samples do.
+
+    Args:
+        view: The run.
+        port: The port, or ``busiest``: the one of a switch whose link is used most in the whole run.
+        start: Where the interval begins.
+        end: Where it ends.
+    """
+    node, number = _busiest(view) if port == BUSIEST else view.result.find_port(port)
+    ports = view.result.ports
+    here = np.flatnonzero((ports.column("node") == node) & (ports.column("port") == number))
+    if not len(here):
+        raise ValueError(f"there is no port {port!r} in the run {view.name!r}")
+    rate = int(ports.column("rate_bps")[here[0]])
+    last = int(view.result.info["outcome"]["now_ps"])
+    if start or end:
+        time, total, _ = _cumulative_bytes(view, f"{node}:{number}")
+        cut = view.span(time, start, end)
+        first, last = int(time[cut][0]), int(time[cut][-1])
+        sent = float(total[cut][-1] - total[cut][0])
+    else:
+        first, sent = 0, float(ports.column("transmitted_bytes")[here[0]])
+    wanted = _open_time(view, first, last)
+    if not wanted:
+        raise ValueError(f"no flow is open from {start or 'the start'} to {end or 'the end'}")
+    return Quantity(1 - sent * 8 / (wanted / 1e12 * rate))
+
+
+def _busiest(view: View) -> tuple[str, int]:
+    """The port of a switch with the largest share of its link used in the whole run."""
+    ports, hosts = view.result.ports, view.result.info.get("hosts")
+    if hosts is None:
+        raise ValueError(f"the run {view.name!r} does not say which of its nodes are hosts")
+    rates = ports.column("rate_bps").astype(float)
+    used = np.where(ports.column("node_id") >= hosts, ports.column("transmitted_bytes") / rates, -1.0)
+    if not len(used) or used.max() <= 0:
+        raise ValueError(f"no switch of the run {view.name!r} sent anything")
+    row = int(np.argmax(used))
+    return str(ports.column("node")[row]), int(ports.column("port")[row])
+
+
+def _open_time(view: View, first: int, last: int) -> int:
+    """The time from one instant to another, in picoseconds, for which some flow is open."""
+    flows = view.result.flows
+    ends = flows.column("finish_ps").astype(float)
+    spans = sorted(
+        (max(int(begin), first), last if np.isnan(end) else min(int(end), last))
+        for begin, end, started in zip(flows.column("start_ps"), ends, flows.column("started"), strict=True)
+        if started
+    )
+    total, until = 0, first
+    for begin, end in spans:
+        total += max(end - max(begin, until), 0)
+        until = max(until, end)
+    return total
+
+
 @declare(better="higher")
 def lowest_utilisation(view: View, port: str, step: str, start: str = "", end: str = "") -> Quantity:
     """The smallest share of a port's link used in any step of a given length."""
