@@ -12,8 +12,9 @@ import pytest
 
 import incast as package
 from helpers import ROOT, Incast
-from incast import Scenario
+from incast import Scenario, contestants
 from incast.scenario import Start, starts
+from incast.units import Bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -44,6 +45,23 @@ def test_every_start_is_valid_complete_and_commented(one: Start) -> None:
     assert [command.split()[2] for command in one.for_file("mine.toml").commands] == ["mine.toml"] * len(
         one.commands
     )
+
+
+def test_marks_follow_one_rule_that_each_file_states() -> None:
+    """As of the contestant `dcqcn`: 400 KB and 1600 KB for each 100 Gbps, 32 and 128 us at any rate."""
+    (source,) = (one for one in contestants() if one.name == "dcqcn")
+    ecn = tomllib.loads(f"it = {next(value for key, value, _ in source.settings if key == 'switch.ecn')}")[
+        "it"
+    ]
+    assert [8 * Bytes(ecn[key]) / 100e9 for key in ("kmin", "kmax")] == pytest.approx([32e-6, 128e-6])
+    for one in STARTS:
+        own = tomllib.loads(one.text)["switch"]["ecn"]
+        reference = own.pop("reference", None)
+        assert own == {key: value for key, value in ecn.items() if key != "reference"}, one.name
+        says = " ".join(one.text.replace("#", "").split())
+        assert "for each 100 Gbps of a port's rate: 32 and 128 us of queue" in says, one.name
+        # A file without it says why: its links have one rate, or OSCAR's artifact does not scale.
+        assert (reference == ecn["reference"]) == (one.name not in ("microburst", "websearch")), one.name
 
 
 def test_training_sends_what_its_comment_says() -> None:
