@@ -21,7 +21,7 @@ def describe(hops: Hops, fct_ps: int | None) -> str:
         fct_ps: Its completion time in picoseconds; None if it did not finish.
     """
     parts = []
-    for to_receiver, title in ((True, "data packets"), (False, "acknowledgements, and all else it gets")):
+    for to_receiver, title in ((True, "data"), (False, "acknowledgements")):
         rows = [_row(hop, hops.flow) for hop in hops if hop.to_receiver == to_receiver]
         if rows:
             parts.append(f"{title}: mean, longest and last wait at each port\n{table(_HEAD, rows)}")
@@ -101,11 +101,11 @@ def _behind(passage: Passage, flow: int) -> str:
     flows = [(name, share) for name, share in named if name not in ("paused", "idle")]
     if len(named) == 1 and flows:
         return f"all behind {flows[0][0]}"
-    parts = [f"{name} ({share})" for name, share in flows]
-    behind = [f"behind {', '.join(parts)}"] if parts else []
+    *parts, end = [f"{name} ({share})" for name, share in flows] or [""]
+    behind = [f"behind {', '.join(parts)} and {end}" if parts else f"behind {end}"] if end else []
     words = {"paused": "while its queue was paused", "idle": "with nothing in front"}
     other = [f"{words[name]} ({share})" for name, share in named if name in words]
-    return " and ".join([*behind, *other])
+    return ", ".join([*behind, *other])
 
 
 def _missing(hops: Hops) -> list[str]:

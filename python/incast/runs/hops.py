@@ -23,7 +23,7 @@ else:
     import tomli as tomllib
 
 MOST_PACKETS = 50_000_000
-"""Most packets that may be captured: about 8 GB."""
+"""Most packets that may be captured: they are in memory."""
 
 _LARGEST = 65_535
 """Size of the largest packet, in bytes."""

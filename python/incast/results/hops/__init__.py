@@ -135,14 +135,9 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
     """
     links = links_of(result)
     ends = _Ends.of(result, flow)
-    everything = packets_of(result, links)
-    rows = everything.of(everything.flow == flow)
-    here_of, pauses = dict(rows.by_port()), pauses_of(result)
-    ports = {
-        place: Port(everything.of(others), pauses.get(place, {}), any_queue)
-        for place, others in everything.by_port()
-        if place in here_of
-    }
+    rows, sent = packets_of(result, links, flow)
+    pauses = pauses_of(result)
+    ports = {place: Port(packets, pauses.get(place, {}), any_queue) for place, packets in sent.items()}
     before, missing = earlier_rows(rows, _busy_since(rows, ports), ends.source, ends.destination, links)
     came = np.where(before == NONE, NONE, rows.arrives[before]) if len(before) else before
     parts = {name: np.zeros(len(before), dtype=np.int64) for name in ("in_front_ps", "paused_ps", "idle_ps")}
@@ -151,7 +146,7 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
     decisive = {*data, *answer}
     stages = _stages(before)
     hops: list[tuple[Hop, Ints]] = []
-    for place, here in here_of.items():
+    for place, here in rows.by_port():
         port = ports[place]
         waited = here[before[here] != NONE]
         for queue in np.unique(rows.queue[waited]):

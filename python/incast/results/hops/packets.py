@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,8 +65,21 @@ def links_of(result: Tables) -> dict[Place, Link]:
     return found
 
 
+class Sent(NamedTuple):
+    """The packets of all flows that one port sent, by time. Of frames of flow control the flow is -1.
+
+    Attributes:
+        left: When the first bit of each left.
+        gone: When the last bit left.
+    """
+
+    left: Ints
+    gone: Ints
+    flow: Ints
+
+
 class Packets(NamedTuple):
-    """Packets that ports sent, by time. Of frames of flow control the flow is -1.
+    """The packets of one flow at the ports that sent them, by time.
 
     Attributes:
         left: When the first bit left.
@@ -79,7 +92,6 @@ class Packets(NamedTuple):
     left: Ints
     node: Ints
     port: Ints
-    flow: Ints
     to: Ints
     position: Ints
     size: Ints
@@ -91,47 +103,64 @@ class Packets(NamedTuple):
     peer: Ints
     peer_port: Ints
 
-    def of(self, rows: npt.NDArray[Any]) -> Packets:
-        """Returns some of the packets.
-
-        Args:
-            rows: Their numbers, or a mask.
-        """
-        return Packets(*(column[rows] for column in self))
-
     def by_port(self) -> Iterator[tuple[Place, Ints]]:
         """Yields every port with the rows of the packets that it sent."""
-        code = self.node << 16 | self.port
-        order = np.argsort(code, kind="stable")
-        known, begins = np.unique(code[order], return_index=True)
-        for place, rows in zip(known.tolist(), np.split(order, begins[1:]), strict=True):
-            yield (place >> 16, place & 0xFFFF), rows
+        return _by_port(self.node << 16 | self.port)
 
 
-_COLUMNS = (
-    "time_ps", "node_id", "port", "flow", "destination_id", "position_bytes", "size_bytes", "queue", "hash",
-)  # fmt: skip
-
-
-def packets_of(result: Tables, links: dict[Place, Link]) -> Packets:
-    """Returns the captured packets of a result.
+def packets_of(result: Tables, links: Mapping[Place, Link], flow: int) -> tuple[Packets, dict[Place, Sent]]:
+    """Returns the captured packets of a flow, and all packets at the ports that it uses.
 
     Args:
         result: A result with the table ``packets``.
         links: Its ports.
+        flow: Number of the flow.
     """
     table = result.packets
-    columns = [_whole(table.column(name)) for name in _COLUMNS]
-    gone, arrives, peer, peer_port = (np.empty(len(table), dtype=np.int64) for _ in range(4))
-    packets = Packets(*[*columns, table.column("kind"), gone, arrives, peer, peer_port])
-    for place, rows in packets.by_port():
+    flows = _whole(table.column("flow"))
+    mine = flows == flow
+    code = _whole(table.column("node_id")) << 16 | _whole(table.column("port"))
+    left = _whole(table.column("time_ps"))
+    size = _whole(table.column("size_bytes"))
+    gone, arrives, peer, peer_port = (np.zeros(int(mine.sum()), dtype=np.int64) for _ in range(4))
+    place_of = np.cumsum(mine) - 1
+    sent = {}
+    for place, rows in _by_port(code):
+        own = mine[rows]
+        if not own.any():
+            continue
         link = links[place]
-        sizes, kind = np.unique(packets.size[rows], return_inverse=True)
-        times = np.array([duration(int(size), link.rate_bps) for size in sizes], dtype=np.int64)
-        gone[rows] = packets.left[rows] + times[kind]
-        arrives[rows] = gone[rows] + link.delay_ps
-        peer[rows], peer_port[rows] = link.peer, link.peer_port
-    return packets
+        ends = left[rows] + durations(size[rows], link.rate_bps)
+        sent[place] = Sent(left[rows], ends, flows[rows])
+        here = place_of[rows[own]]
+        gone[here] = ends[own]
+        arrives[here] = ends[own] + link.delay_ps
+        peer[here], peer_port[here] = link.peer, link.peer_port
+    names = ("destination_id", "position_bytes", "size_bytes", "queue", "hash")
+    columns = [_whole(table.column(name)[mine]) for name in names]
+    at = [left[mine], code[mine] >> 16, code[mine] & 0xFFFF]
+    kind = table.column("kind")[mine]
+    return Packets(*[*at, *columns, kind, gone, arrives, peer, peer_port]), sent
+
+
+def durations(sizes: Ints, rate_bps: int) -> Ints:
+    """Returns the times of packets on a link.
+
+    Args:
+        sizes: Their sizes in bytes.
+        rate_bps: The rate of the link in bit/s.
+    """
+    known, kind = np.unique(sizes, return_inverse=True)
+    times: Ints = np.array([duration(int(size), rate_bps) for size in known], dtype=np.int64)[kind]
+    return times
+
+
+def _by_port(code: Ints) -> Iterator[tuple[Place, Ints]]:
+    """Yields every port with its rows; a code has the port in its lower 16 bits, and above them the node."""
+    order = np.argsort(code, kind="stable")
+    known, begins = np.unique(code[order], return_index=True)
+    for place, rows in zip(known.tolist(), np.split(order, begins[1:]), strict=True):
+        yield (place >> 16, place & 0xFFFF), rows
 
 
 def _whole(column: npt.NDArray[Any]) -> Ints:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from incast.results.arrays import BoolArray, Ints
-from incast.results.hops.packets import NONE, Packets, Place
+from incast.results.hops.packets import NONE, Place, Sent
 from incast.results.tables import Tables
 
 Intervals = tuple[Ints, Ints]
@@ -51,7 +51,7 @@ class Port:
         sent: The packets, by time.
     """
 
-    def __init__(self, sent: Packets, pauses: Mapping[int, Intervals], any_queue: bool) -> None:
+    def __init__(self, sent: Sent, pauses: Mapping[int, Intervals], any_queue: bool) -> None:
         """Takes the time of a port.
 
         Args:
