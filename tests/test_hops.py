@@ -13,10 +13,11 @@ import incast
 from audited import random_scenario
 from blocks import block, graph, joined, link, traffic
 from helpers import Incast
-from incast import Hops, IncastWarning, Result, ResultError, Scenario, hops_of
+from incast import Hops, IncastWarning, Interrupted, Progress, Result, ResultError, Scenario, hops_of
 from incast.audit.evidence import duration
 from incast.cli.audit import CAPTURING
-from incast.results.hops.packets import links_of
+from incast.results.hops.matching import earlier_rows
+from incast.results.hops.packets import Link, Packets, links_of
 from incast.runs import hops as runs_hops
 from incast.runs.hops import estimate, ports_between
 
@@ -328,17 +329,58 @@ def test_packets_on_many_paths_add_up(policy: str, lossless: bool) -> None:
             "cc": {"algorithm": "constant"},
             "traffic": [
                 {"name": "in", "kind": "flows", "from": "h4-h11", "to": "h0", "size": "300KB"},
-                {"kind": "permutation", "size": "300KB"},
+                {"name": "other", "kind": "permutation", "size": "300KB"},
             ],
         }
     )  # fmt: skip
     result = scenario.run()
     every = scenario.with_(CAPTURING).run()
-    for flow in result.find_flows("in")[:4]:
+    pauses = 0
+    for flow in (*result.find_flows("in")[:2], *result.find_flows("other")[-5:]):
         found = hops_of(result, flow, scenario)
         check(found, result, every)
-        assert max(hop.packets for hop in found) > 300 or not found.missing
-        assert (sum(hop.paused_ps for hop in found) > 0) == lossless
+        pauses += sum(hop.paused_ps for hop in found)
+    assert (pauses > 0) == lossless
+
+
+def matched(came: list[int], left: list[int], since: int = 0, dropped: int = 0) -> list[int]:
+    """The places among equal packets that came to a switch of the ones that left it by one port, by time."""
+    rows = [(time, 0, 2) for time in came] + [(time, 2, 1) for time in left]
+    one = np.ones(len(rows), dtype=np.int64)
+    time, node, peer = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    packets = Packets(time, node, 0 * one, one, one, one, 0 * one, one, np.array(["ack"] * len(rows)),
+                      time, time, peer, 0 * one)  # fmt: skip
+    links = {(2, 0): Link("s->b", "s", 1, 0, 1, 1, dropped, 1)}
+    before, missing = earlier_rows(packets, since * one, 0, 1, links)
+    assert missing == ({"s": len(came) - len(left)} if len(came) > len(left) else {})
+    return [int(row) for row in before[len(came) :]]
+
+
+def test_equal_copies_are_matched_by_order_and_time() -> None:
+    assert matched([0, 10, 20], [5, 15, 25]) == [0, 1, 2]
+    # Nothing was dropped, so that the others are in the queue behind the first.
+    assert matched([0, 10, 20], [25]) == [0]
+    # Some were: it may have been any of the three, and the last is taken.
+    assert matched([0, 10, 20], [25], dropped=2) == [2]
+    assert matched([0, 10, 20], [15, 25], dropped=1) == [1, 2]
+    assert matched([0, 10, 30], [15, 25], dropped=1) == [0, 1]
+    # From 10 on the port had no break: what came before was gone.
+    assert matched([0, 10], [12], since=10, dropped=1) == [1]
+
+
+def test_a_copy_cannot_have_waited_through_a_break() -> None:
+    # Two ports of one switch, and two copies: the one that left last by time waited longer.
+    one = np.ones(4, dtype=np.int64)
+    time = np.array([0, 50, 60, 70], dtype=np.int64)
+    node, port = np.array([0, 0, 2, 2]), np.array([0, 0, 0, 1])
+    peer = np.array([2, 2, 1, 1])
+    packets = Packets(time, node, port, one, one, one, 0 * one, one, np.array(["ack"] * 4), time, time, peer,
+                      0 * one)  # fmt: skip
+    links = {(2, number): Link("s->b", "s", 1, number, 1, 1, 0, 1) for number in (0, 1)}
+    early, _ = earlier_rows(packets, np.array([0, 0, 40, 0]), 0, 1, links)
+    assert early.tolist() == [-1, -1, 1, 0]
+    late, _ = earlier_rows(packets, np.array([0, 0, 0, 40]), 0, 1, links)
+    assert late.tolist() == [-1, -1, 0, 1]
 
 
 def test_every_port_of_a_shortest_path_is_captured() -> None:
@@ -415,6 +457,19 @@ def test_too_many_packets_are_refused_with_their_number(monkeypatch: pytest.Monk
     monkeypatch.setattr(runs_hops, "MOST_PACKETS", 5)
     with pytest.raises(ResultError, match="about 6 packets pass its 4 ports"):
         hops_of(result, 0, scenario)
+
+
+def test_an_interrupted_run_is_refused() -> None:
+    # It would take hours.
+    scenario = Scenario.from_toml(MEETING.replace("1KB", "10TB"))
+
+    def stop(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        scenario.run(progress=stop)
+    with pytest.raises(ResultError, match="the run was interrupted"):
+        hops_of(stopped.value.result, 0, scenario)
 
 
 def test_another_run_is_not_taken_for_the_same() -> None:
