@@ -17,7 +17,7 @@ import incast
 from audited import SHORT, audited, example, random_scenario
 from incast import _core
 from incast.audit import Columns, Evidence, audit
-from incast.cli.audit import CAPTURING, of_scenario
+from incast.cli.audit import CAPTURING, of_result, of_scenario
 
 PACKAGE = Path(incast.__file__).parent / "audit"
 
@@ -196,6 +196,19 @@ def test_a_fault_of_the_simulator_is_found(canary: str, tmp_path: Path) -> None:
         assert done.returncode == code, done.stdout + done.stderr
     findings = done.stdout[done.stdout.index("the earliest first:") :].splitlines()
     assert findings[1].startswith(f"  {kind}: "), done.stdout
+
+
+def test_clocks_that_no_key_names_are_known(tmp_path: Path) -> None:
+    # Under New Reno clocks differ by default: switches send at times that no rule gives.
+    lossy = scenario(
+        {"cc": {"algorithm": "newreno"}, "switch.buffer": "20KB", "transport.recovery": "selective"}
+    )
+    folder = tmp_path / "lossy"
+    lossy.with_(CAPTURING).run(folder)
+    for evidence in (of_scenario(lossy), of_result(incast.Result.open(folder), folder)):
+        report = audit(evidence)
+        assert not report.findings, report.text()
+        assert "run.clock" in report.text()
 
 
 def test_the_core_for_the_tests_has_every_canary() -> None:

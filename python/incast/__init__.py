@@ -35,12 +35,14 @@ from incast.results import captures, stats
 from incast.results.congestion import Congestion, congestion_at
 from incast.results.decide import Difference, Word
 from incast.results.gradient import Gradient, gradient_of, timely_gradient_of
+from incast.results.hops import Hop, Hops
 from incast.results.measures import measure, measures
 from incast.results.pooled import Pooled, PooledBin, pooled, pooled_by_size
 from incast.results.require import require
 from incast.results.result import FlowSeries, PortSeries, Result
 from incast.results.stats import Estimate, FlowTimes, SizeBin
 from incast.runs import runner, store, sweep
+from incast.runs.hops import hops_of
 from incast.runs.study import Comparison, Replications, compare, difference, replicate
 from incast.scenario import Interrupted, Progress, Scenario, flow_table, schema
 from incast.tuning import Tuning, tune
@@ -59,6 +61,8 @@ __all__ = [
     "FlowSeries",
     "FlowTimes",
     "Gradient",
+    "Hop",
+    "Hops",
     "IncastWarning",
     "IntHop",
     "Interrupted",
@@ -94,6 +98,7 @@ __all__ = [
     "flow_table",
     "get_include",
     "gradient_of",
+    "hops_of",
     "kernel",
     "load_plugin",
     "measure",

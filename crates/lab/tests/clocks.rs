@@ -45,7 +45,10 @@ fn read(overrides: &[&str]) -> Scenario {
 }
 
 fn clock(overrides: &[&str]) -> Clock {
-    read(overrides).build().unwrap_or_else(|problems| panic!("{problems}")).simulation.network.clock
+    let scenario = read(overrides);
+    let clock = scenario.build().unwrap_or_else(|problems| panic!("{problems}")).simulation.network.clock;
+    assert_eq!(scenario.has_own_clocks(), clock == Clock::Free, "{overrides:?}");
+    clock
 }
 
 #[test]

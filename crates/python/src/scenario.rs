@@ -156,6 +156,12 @@ impl Scenario {
         self.0.payload().get()
     }
 
+    /// Whether each node has a clock of its own.
+    #[getter]
+    fn has_own_clocks(&self) -> bool {
+        self.0.has_own_clocks()
+    }
+
     /// Returns the scenario with another algorithm, `name` or `name:preset`, and parameters like `eta=0.95`.
     #[pyo3(signature = (algorithm, parameters=Vec::new()))]
     fn with_algorithm(&self, algorithm: &str, parameters: Vec<String>) -> PyResult<Self> {

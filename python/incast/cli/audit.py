@@ -12,7 +12,7 @@ from incast.audit import Columns, Evidence, audit
 from incast.cli.common import load
 from incast.cli.options import Commands, add_command, flag_option, scenario_options
 from incast.cli.show import open_result
-from incast.errors import IncastWarning, ResultError
+from incast.errors import IncastWarning, ResultError, ScenarioError
 from incast.progress import ProgressLine
 from incast.results import Table
 from incast.results.result import Result
@@ -77,7 +77,7 @@ def of_scenario(scenario: Scenario, progress: Any = None) -> Evidence:  # noqa: 
         # The audit is of what happened, whether or not that is sensible.
         warnings.simplefilter("ignore", IncastWarning)
         result = scenario.run_quietly(progress=progress)
-    return evidence_of(result, tomllib.loads(scenario.to_toml()))
+    return evidence_of(result, settings_of(scenario))
 
 
 def capturing(scenario: Scenario) -> Scenario:
@@ -93,7 +93,21 @@ def of_result(result: Result, folder: Path) -> Evidence:
     """
     if not result.info.get("outcome"):
         raise ResultError(f"{folder} is no complete result: totals exist at the end of a run only")
-    return evidence_of(result, tomllib.loads((folder / "scenario.toml").read_text(encoding="utf-8")))
+    file = folder / "scenario.toml"
+    try:
+        settings = settings_of(Scenario.load(file))
+    except ScenarioError:
+        # An algorithm or a file that it names is not here: the text has all but the clocks.
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    return evidence_of(result, settings)
+
+
+def settings_of(scenario: Scenario) -> dict[str, Any]:
+    """The settings of a scenario, also the clocks that it has by default, which its file leaves open."""
+    settings = tomllib.loads(scenario.to_toml())
+    if scenario.has_own_clocks:
+        settings.setdefault("run", {})["clock"] = "100ppm"
+    return settings
 
 
 def evidence_of(result: Result, settings: dict[str, Any]) -> Evidence:

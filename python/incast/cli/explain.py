@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from incast import catalogue
-from incast.cli.options import Commands, add_command, count
+from incast.cli import hops
+from incast.cli.options import Commands, add_command, count, flag_option
 from incast.cli.show import head, not_complete, open_result
 from incast.cli.table import columns, number, paragraph, table
 from incast.errors import ResultError
+from incast.progress import ProgressLine
 from incast.results import Table, limits
 from incast.results.result import Result
 from incast.results.titles import number_of
+from incast.runs.hops import hops_of, started_flow
 from incast.scenario.cautions import knowing
 
 WORST = 10
@@ -51,22 +54,42 @@ def add(commands: Commands) -> None:
         help=f"how many of the slowest flows are shown (default: {WORST})",
     )
     one.add_argument("--flow", metavar="FLOW", help="one flow: its number, or its name like burst.3")
+    flag_option(
+        sub,
+        "--hops",
+        "with --flow: run the scenario again, and say how long packets of the flow waited at each port, and "
+        "behind whose",
+    )
 
 
 def act(options: argparse.Namespace) -> int:
     """Prints the divided times of all flows and of the slowest, or of one."""
     result = open_result(options.result)
     check(options.result, result)
+    if options.hops and options.flow is None:
+        print("incast: --hops are those of one flow: add --flow FLOW", file=sys.stderr)
+        return _BAD_INPUT
     if options.flow is None:
         print("\n\n".join([_above(options.result, result), *_overview(result, options.worst)]))
         return 0
     try:
         text = one_flow(result, options.flow)
+        if options.hops:
+            text = f"{text}\n\n{_hops(result, options.flow)}"
     except KeyError as error:
         print(f"incast: {error.args[0]}", file=sys.stderr)
         return _BAD_INPUT
     print(f"{_above(options.result, result)}\n\n{text}")
     return 0
+
+
+def _hops(result: Result, flow: str) -> str:
+    """Describes the waits of a flow at each port."""
+    number = started_flow(result, int(flow) if flow.isdecimal() else flow)
+    with ProgressLine(f"{result.info['name']}, again") as progress:
+        found = hops_of(result, number, progress=progress)
+    fct = float(result.flows.column("fct_ps")[result.flows.column("flow") == number][0])
+    return hops.describe(found, None if np.isnan(fct) else int(fct))
 
 
 def check(folder: Path, result: Result) -> None:
@@ -265,18 +288,12 @@ def one_flow(result: Result, flow: str) -> str:
     Raises:
         KeyError: When there is no such flow, or it has not started.
     """
-    found = result.find_flows(int(flow) if flow.isdecimal() else flow)
-    if len(found) > 1:
-        raise KeyError(f"{flow!r} means {len(found)} flows; write {flow}.0 for the first")
-    rows = np.flatnonzero(result.flows.column("flow") == found[0])
-    if not len(rows):
-        raise KeyError(f"there is no flow {found[0]}")
-    row, flows = int(rows[0]), result.flows
-    if not flows.column("started")[row]:
-        raise KeyError(f"flow {found[0]} had not started when the run ended")
-    of = result.limits_of(found[0])
+    which = started_flow(result, int(flow) if flow.isdecimal() else flow)
+    flows = result.flows
+    row = int(np.flatnonzero(flows.column("flow") == which)[0])
+    of = result.limits_of(which)
     time = sum(of.values())
-    name = f"{flow_names(result)[row]} (flow {found[0]})"
+    name = f"{flow_names(result)[row]} (flow {which})"
     ends = f"{flows.column('source')[row]} to {flows.column('destination')[row]}"
     size = flows.column("size_bytes")[row]
     bytes_ = "until it is stopped" if np.isnan(float(size)) else f"{number(float(size) / 1e3)} KB"
@@ -290,7 +307,7 @@ def one_flow(result: Result, flow: str) -> str:
         lines.append(paragraph(f"{notes[0].upper()}{notes[1:]}."))
     meanings = catalogue.columns("limits")
     shown = sorted((name for name in of if of[name]), key=lambda name: -of[name])
-    queued = limits.queued(result, found[0])
+    queued = limits.queued(result, which)
     meaning = {name: meanings[f"{name}_ps"] for name in shown}
     meaning |= {
         name: f"{meaning[name]}; queues added {number(queued[name] / 1e6)} us of it"

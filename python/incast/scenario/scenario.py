@@ -284,6 +284,11 @@ class Scenario:
         return self._core.payload_bytes
 
     @property
+    def has_own_clocks(self) -> bool:
+        """Whether each node has a clock of its own (``run.clock``), because it says so or by default."""
+        return self._core.has_own_clocks
+
+    @property
     def files(self) -> list[str]:
         """The files in the format of another program that it names, as absolute paths."""
         return [os.fspath(path) for path in self._core.files()]

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_cc::AnyParams;
+use incast_sim::describe::network::Clock;
 use incast_units::Bytes;
 
 use crate::cc::Cc;
@@ -269,6 +270,13 @@ impl Scenario {
     #[must_use]
     pub fn payload(&self) -> Bytes {
         self.root.transport.payload
+    }
+
+    /// Whether each node has a clock of its own, because the scenario says so or by default.
+    #[must_use]
+    pub fn has_own_clocks(&self) -> bool {
+        let scope = self.checked.scope(&self.root);
+        sections::run::settings(&self.root.run, &scope.sections).2 == Clock::Free
     }
 
     /// Its network.
