@@ -136,7 +136,7 @@ def parse(file: Path) -> dict[str, Any]:
 def parse_once(file: Path) -> dict[str, Any]:
     """Reads a TOML file of which many figures have a part; the caller must not change the result.
 
-    A text that was read lately is not read anew: with all figures of a paper, this is two thirds of the time.
+    The last texts are kept. With all figures of a paper, parsing each time takes two thirds of the whole.
 
     Raises:
         LedgerError: When it cannot be read, or is no TOML.
