@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from incast import _core
 from incast.errors import ScenarioError
 from incast.ledger.band import Band
 from incast.results.measures.quantity import unit_of
+from incast.scenario.scenario import document
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -149,7 +148,7 @@ _loads_once = functools.lru_cache(maxsize=4)(tomllib.loads)
 
 def _parse(file: Path, loads: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     try:
-        return loads(_core.read_text(os.fspath(file)))
+        return document(file, loads)
     except ScenarioError as error:
         raise LedgerError(str(error)) from None
     except tomllib.TOMLDecodeError as error:
