@@ -6,6 +6,10 @@ SHELL := bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
+# The tests start hundreds of processes. Where the environment forbids to store bytecode, as images for
+# containers often do, each of them would compile the whole package: half of its time.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The interpreter from which the virtual environment is made; nothing is installed into it.
 PYTHON ?= python3
 VENV := .venv
@@ -84,7 +88,8 @@ lint: ## formatting, clippy, rustdoc, ruff, mypy: warnings are errors
 lint-rust: rust
 	cargo fmt --all --check -- $(LISTED)
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	# With the features that clippy has, so that no crate is checked twice.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features incast-sim/examples --quiet
 	# The C interface as a part of something without the standard library.
 	cargo rustc --package incast-capi --no-default-features --lib --crate-type rlib --quiet
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from incast import Scenario, ScenarioError, _core, cli
 from incast.arena import page as page_of_arena
-from incast.ledger import Verdict, builds, figure, find, ids, record, setup
+from incast.ledger import Verdict, builds, figure, find, record, setup
 from incast.ledger import headlines as headline_file
 from incast.ledger.site import PAPERS, SYMBOLS, page_name
 from incast.results.measures import MEASURES
@@ -121,7 +121,7 @@ def learned(root: Path) -> str:
 
 def headlines(root: Path, recorded: record.Record) -> str:
     """Lists the statements that readers of the papers remember, by paper, with the recorded verdicts."""
-    found = headline_file.read(root / "papers", find(root / "papers", ["all"]))
+    found = headline_file.read(root / "papers", list(figures()))
     texts = []
     for paper, title in PAPERS.items():
         of_paper = [each for each in found if each.paper == paper]
@@ -142,15 +142,14 @@ def not_reproduced(root: Path, recorded: record.Record) -> str:
     """Lists the claims that are recorded as not reproduced, by paper."""
     texts = []
     for paper, title in PAPERS.items():
-        items = []
-        for name in ids(root / "papers"):
-            if name.partition("/")[0] != paper or name not in recorded:
-                continue
-            for claim in figure.read(root / "papers" / name, name).claims:
-                verdict = recorded[name].verdicts.get(claim.id)
-                if verdict is Verdict.NOT_REPRODUCED:
-                    place = f"reproduction/{page_name(name)}#{claim.id}"
-                    items.append(f"- {cell(claim.says)}: [{SYMBOLS[verdict]} {name}]({place})")
+        symbol = SYMBOLS[Verdict.NOT_REPRODUCED]
+        items = [
+            f"- {cell(claim.says)}: [{symbol} {one.id}](reproduction/{page_name(one.id)}#{claim.id})"
+            for one in figures()
+            if one.id.partition("/")[0] == paper and one.id in recorded
+            for claim in one.claims
+            if recorded[one.id].verdicts.get(claim.id) is Verdict.NOT_REPRODUCED
+        ]
         if items:
             texts += [f"### {title}", "\n".join(items)]
     return "\n\n" + "\n\n".join(texts) + "\n\n"
@@ -312,10 +311,15 @@ def measures() -> str:
 
 
 @functools.cache
+def figures() -> list[figure.Figure]:
+    """All figures."""
+    return find(Path(__file__).parent.parent / "papers", ["all"])
+
+
+@functools.cache
 def judged() -> list[builds.Judged]:
     """The builds of all figures."""
-    papers = Path(__file__).parent.parent / "papers"
-    return [builds.judged(figure.read(papers / name, name)) for name in ids(papers)]
+    return [builds.judged(one) for one in figures()]
 
 
 def judged_by_algorithm() -> str:

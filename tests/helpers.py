@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -192,7 +193,7 @@ class Incast:
         # What other tests of this process have registered is in lists of names; a new process has none of it.
         printed = [out.getvalue(), err.getvalue()]
         for name in incast.registered():
-            printed = [text.replace(f", {name}", "") for text in printed]
+            printed = [re.sub(rf", {re.escape(name)}(?![\w-])", "", text) for text in printed]
         return subprocess.CompletedProcess(words, code, *printed)
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:

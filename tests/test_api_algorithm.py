@@ -247,7 +247,9 @@ def test_a_class_without_methods_is_refused() -> None:
         SCENARIO.with_algorithm("half").run()
 
 
-def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The stored bytecode of a file of the same size and second fits, whatever is in the file.
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     file = tmp_path / "rule.py"
     source = (
         "import incast\n\nclass MyRule(incast.CongestionControl):\n    def start(self, path, now):\n"
@@ -255,9 +257,11 @@ def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
         "        pass\n\n    def allowance(self):\n        return 50_000, None\n"
     )
     file.write_text(source)
+    os.utime(file, (1e9, 1e9))
     assert incast.load_plugin(file) == ["my-rule"]
     old = SCENARIO.with_algorithm("my-rule")
     file.write_text(source.replace("50_000", "60_000"))
+    os.utime(file, (1e9, 1e9))
     assert incast.load_plugin(file) == ["my-rule"]
     new = SCENARIO.with_algorithm("my-rule")
     assert old != new
@@ -265,6 +269,25 @@ def test_a_changed_file_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
         incast.Scenario.from_toml(old.to_toml())
     # A scenario keeps the code that it was made with.
     assert old.run().fingerprint != new.run().fingerprint
+
+
+def test_a_changed_module_beside_a_file_is_not_taken_for_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    # A name of its own: modules of other tests stay loaded.
+    text = PARTS["alg.py"].replace("Parts", "Changing").replace("helper", "changing_values")
+    written(tmp_path, {"alg.py": text, "weights.txt": ""})
+    values = tmp_path / "changing_values.py"
+    prints = []
+    for window in ("50_000", "60_000"):
+        values.write_text(f"WINDOW = {window}\n")
+        os.utime(values, (1e9, 1e9))
+        assert incast.load_plugin(tmp_path / "alg.py") == ["changing"]
+        # The module is imported, and its bytecode stored, when the first flow starts.
+        prints.append(SCENARIO.with_algorithm("changing").run().fingerprint)
+    assert prints[0] != prints[1]
 
 
 PARTS = {

@@ -172,7 +172,7 @@ def test_list_has_algorithms_of_a_plugin(incast: Incast) -> None:
 
 
 def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) -> None:
-    done = incast("validate", scenario)
+    done = incast.here("validate", scenario)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{scenario}: fine" in done.stdout
     assert "4 hosts, 1 switch, 4 links" in done.stdout
@@ -182,18 +182,18 @@ def test_validate_says_what_a_scenario_comes_to(incast: Incast, scenario: Path) 
 
 
 def test_the_effective_scenario_is_itself_a_scenario(incast: Incast, scenario: Path) -> None:
-    effective = incast(
+    effective = incast.here(
         "validate", scenario, "--effective", "--seed", "11", "--set", "topology.hosts=5"
     ).stdout
     again = incast.folder / "small-again.toml"
     again.write_text(effective)
     assert "seed = 11" in effective
-    assert incast("validate", again, "--effective").stdout == effective
-    assert "5 hosts" in incast("validate", again).stdout
+    assert incast.here("validate", again, "--effective").stdout == effective
+    assert "5 hosts" in incast.here("validate", again).stdout
 
 
 def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> None:
-    done = incast("run", scenario)
+    done = incast.here("run", scenario)
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "all 3 flows finished" in done.stdout
@@ -218,21 +218,21 @@ def test_run_saves_a_result_and_says_where(incast: Incast, scenario: Path) -> No
 
 
 def test_a_result_that_is_there_is_reused_and_said_so(incast: Incast, scenario: Path) -> None:
-    first = incast("run", scenario)
+    first = incast.here("run", scenario)
     where = stored(scenario, "oscar")
     file = incast.folder / where / "result.json"
     made = file.stat().st_mtime_ns
-    again = incast("run", scenario)
+    again = incast.here("run", scenario)
     assert (again.returncode, again.stdout) == (0, first.stdout)
     assert f"incast: reused {where}: same scenario, version and seed" in again.stderr
     assert "--fresh" in again.stderr
     assert file.stat().st_mtime_ns == made
     # In a comparison, too; the other algorithm is run.
-    both = incast("compare", scenario, "--cc", "constant,oscar")
+    both = incast.here("compare", scenario, "--cc", "constant,oscar")
     assert both.returncode == 0
     assert both.stderr.count("reused") == 1
     assert file.stat().st_mtime_ns == made
-    fresh = incast("run", scenario, "--fresh")
+    fresh = incast.here("run", scenario, "--fresh")
     assert (fresh.returncode, fresh.stderr) == (0, "")
     assert file.stat().st_mtime_ns > made
 
@@ -240,26 +240,26 @@ def test_a_result_that_is_there_is_reused_and_said_so(incast: Incast, scenario: 
 def test_another_scenario_or_seed_is_another_result(incast: Incast, scenario: Path) -> None:
     prints = set()
     for change in ((), ("--set", "topology.delay=4us"), ("--seed", "8")):
-        done = incast("run", scenario, *change)
+        done = incast.here("run", scenario, *change)
         assert (done.returncode, done.stderr) == (0, "")
         prints.add(done.stdout.splitlines()[-1])
     assert len(prints) == 3
 
 
 def test_comments_and_defaults_written_out_are_the_same_scenario(incast: Incast, scenario: Path) -> None:
-    assert incast("run", scenario).returncode == 0
+    assert incast.here("run", scenario).returncode == 0
     scenario.write_text("# A remark.\n" + scenario.read_text() + 'stall_after = "1s"\n')
-    assert "reused" in incast("run", scenario).stderr
+    assert "reused" in incast.here("run", scenario).stderr
 
 
 def test_sizes_in_a_file_are_part_of_the_scenario(incast: Incast, scenario: Path) -> None:
     sizes = incast.folder / "sizes.txt"
     traffic = "traffic=[{kind='poisson', sizes='sizes.txt', load=0.3, duration='100us'}]"
     sizes.write_text("1000 0\n2000 100\n")
-    assert "reused" not in incast("run", scenario, "--set", traffic).stderr
-    assert "reused" in incast("run", scenario, "--set", traffic).stderr
+    assert "reused" not in incast.here("run", scenario, "--set", traffic).stderr
+    assert "reused" in incast.here("run", scenario, "--set", traffic).stderr
     sizes.write_text("1000 0\n3000 100\n")
-    assert "reused" not in incast("run", scenario, "--set", traffic).stderr
+    assert "reused" not in incast.here("run", scenario, "--set", traffic).stderr
 
 
 def test_files_that_the_effective_scenario_only_names_are_part_of_it(incast: Incast) -> None:
@@ -271,38 +271,38 @@ def test_files_that_the_effective_scenario_only_names_are_part_of_it(incast: Inc
         'cc = { algorithm = "constant" }\ntopology = { kind = "hpcc-file", file = "net.txt" }\n'
         '[[traffic]]\nkind = "hpcc-file"\nfile = "flow.txt"\n'
     )
-    assert incast("run", "imported/all.toml").stderr == ""
-    assert "reused" in incast("run", "imported/all.toml").stderr
+    assert incast.here("run", "imported/all.toml").stderr == ""
+    assert "reused" in incast.here("run", "imported/all.toml").stderr
     (folder / "flow.txt").write_text("1\n0 1 3 100 60000 2.0\n")
-    again = incast("run", "imported/all.toml")
+    again = incast.here("run", "imported/all.toml")
     assert (again.returncode, again.stderr) == (0, "")
-    assert "0 made, 1 reused" in incast("sweep", "imported/all.toml").stdout
-    assert "2 made, 0 reused" in incast("sweep", "imported/all.toml", "--vary", "cc=oscar,hpcc").stdout
+    assert "0 made, 1 reused" in incast.here("sweep", "imported/all.toml").stdout
+    assert "2 made, 0 reused" in incast.here("sweep", "imported/all.toml", "--vary", "cc=oscar,hpcc").stdout
 
 
 def test_the_source_of_a_plugin_is_part_of_the_scenario(incast: Incast, scenario: Path) -> None:
     plugin = incast.folder / "mine.py"
     words = ("sweep", scenario, "--plugin", "mine.py", "--vary", "cc=oscar,fixed-rate", "--out", "out")
     plugin.write_text(PLUGIN)
-    assert "2 made, 0 reused" in incast(*words).stdout
-    assert "0 made, 2 reused" in incast(*words).stdout
+    assert "2 made, 0 reused" in incast.here(*words).stdout
+    assert "0 made, 2 reused" in incast.here(*words).stdout
     plugin.write_text(PLUGIN.replace("5e10", "4e10"))
-    again = incast(*words, "--fresh")
+    again = incast.here(*words, "--fresh")
     assert again.returncode == 0
     folders = sorted(path.name.rpartition("-")[0] for path in (incast.folder / "out/runs/small").iterdir())
     assert folders == ["fixed-rate-seed7", "fixed-rate-seed7", "oscar-seed7"]
 
 
 def test_a_folder_that_the_user_names_is_replaced_only_when_asked(incast: Incast, scenario: Path) -> None:
-    assert incast("run", scenario, "--out", "here").returncode == 0
-    again = incast("run", scenario, "--out", "here")
+    assert incast.here("run", scenario, "--out", "here").returncode == 0
+    again = incast.here("run", scenario, "--out", "here")
     assert again.returncode == 0
     assert "reused here" in again.stderr
-    refused = incast("run", scenario, "--out", "here", "--seed", "8")
+    refused = incast.here("run", scenario, "--out", "here", "--seed", "8")
     assert refused.returncode == 1
     assert "already contains a complete result of another run" in refused.stderr
     assert "--fresh" in refused.stderr
-    assert incast("run", scenario, "--out", "here", "--seed", "8", "--fresh").returncode == 0
+    assert incast.here("run", scenario, "--out", "here", "--seed", "8", "--fresh").returncode == 0
     assert Result.open(incast.folder / "here").info["seed"] == 8
 
 
@@ -310,7 +310,7 @@ def test_a_folder_with_other_files_is_left_alone(incast: Incast, scenario: Path)
     folder = incast.folder / "mine"
     folder.mkdir()
     (folder / "thesis.tex").write_text("years of work")
-    done = incast("run", scenario, "--out", "mine", "--fresh")
+    done = incast.here("run", scenario, "--out", "mine", "--fresh")
     assert done.returncode == 1
     assert "thesis.tex" in done.stderr
     assert [p.name for p in folder.iterdir()] == ["thesis.tex"]
@@ -320,7 +320,9 @@ def test_threads_do_not_change_the_result_and_seeds_are_recorded(incast: Incast,
     prints = set()
     for threads in ("1", "2", "3"):
         folder = incast.folder / f"t{threads}"
-        assert incast("run", scenario, "--threads", threads, "--seed", "5", "--out", folder).returncode == 0
+        assert (
+            incast.here("run", scenario, "--threads", threads, "--seed", "5", "--out", folder).returncode == 0
+        )
         result = Result.open(folder)
         assert result.info["seed"] == 5
         prints.add(result.fingerprint)
@@ -328,7 +330,9 @@ def test_threads_do_not_change_the_result_and_seeds_are_recorded(incast: Incast,
 
 
 def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Path) -> None:
-    done = incast("compare", scenario, "--cc", "oscar,constant", "--plot", "--set", "traffic.burst.count=5")
+    done = incast.here(
+        "compare", scenario, "--cc", "oscar,constant", "--plot", "--set", "traffic.burst.count=5"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "queue at s0, port 3" in done.stdout
@@ -348,10 +352,10 @@ def test_compare_puts_all_algorithms_into_one_table(incast: Incast, scenario: Pa
 def test_many_ports_and_traffic_that_comes_and_goes_get_one_table(incast: Incast, scenario: Path) -> None:
     traffic = "traffic=[{kind='poisson', sizes='10KB', load=0.5, duration='200us'}]"
     probed = "probe.ports=['all switch ports','all host ports']"
-    one = incast("compare", scenario, "--cc", "oscar,hpcc", "--set", traffic)
+    one = incast.here("compare", scenario, "--cc", "oscar,hpcc", "--set", traffic)
     assert one.returncode == 0
     assert "queue at s0, port 3, over the whole run" in one.stdout
-    many = incast("run", scenario, "--set", traffic, "--set", probed)
+    many = incast.here("run", scenario, "--set", traffic, "--set", probed)
     assert many.returncode == 0
     assert "queues of the 8 probed ports, over the whole run" in many.stdout
     assert fits(one.stdout + many.stdout)
@@ -365,7 +369,10 @@ def test_many_ports_and_traffic_that_comes_and_goes_get_one_table(incast: Incast
 
 
 def test_compare_gives_each_algorithm_the_same_flows(incast: Incast, scenario: Path) -> None:
-    assert incast("compare", scenario, "--cc", "oscar:artifact,oscar:paper", "--out", "both").returncode == 0
+    assert (
+        incast.here("compare", scenario, "--cc", "oscar:artifact,oscar:paper", "--out", "both").returncode
+        == 0
+    )
     results = [Result.open(incast.folder / "both" / name) for name in ("oscar-artifact", "oscar-paper")]
     for column in ("size_bytes", "start_ps", "source_id"):
         one, other = (sorted(r.flows.column(column).tolist()) for r in results)
@@ -486,7 +493,7 @@ def test_a_run_that_fails_does_not_lose_the_others(incast: Incast, scenario: Pat
 def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
     # Five switches in a ring, each host sends two switches further: every link waits for the next.
     (incast.folder / "ring.toml").write_text(RING)
-    done = incast("run", "ring.toml")
+    done = incast.here("run", "ring.toml")
     assert done.returncode == 1
     shown = " ".join(done.stdout.split())
     assert re.search(
@@ -497,7 +504,7 @@ def test_a_run_that_cannot_finish_fails_and_says_why(incast: Incast) -> None:
     assert re.search(r"flow \d+: waits for ", shown)
     assert "saved in incast-results/ring/constant-seed" in done.stdout
     # The same deadlock, found at a time limit that comes before the run counts as stalled.
-    limited = incast("run", "ring.toml", "--set", "run.until=3ms", "--out", "limited")
+    limited = incast.here("run", "ring.toml", "--set", "run.until=3ms", "--out", "limited")
     assert "time limit 3ms reached with 5 flows unfinished: PFC deadlock" in " ".join(limited.stdout.split())
     assert limited.returncode == 1
 
@@ -525,7 +532,7 @@ BAD = {
 @pytest.mark.parametrize(("arguments", "named"), BAD.values(), ids=BAD.keys())
 @pytest.mark.usefixtures("scenario")
 def test_bad_input_is_explained_and_nothing_is_left(incast: Incast, arguments: list[str], named: str) -> None:
-    done = incast(*arguments)
+    done = incast.here(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert named in done.stderr
@@ -536,7 +543,7 @@ def test_bad_input_is_explained_and_nothing_is_left(incast: Incast, arguments: l
 
 def test_a_result_that_cannot_be_written_is_explained(incast: Incast, scenario: Path) -> None:
     (incast.folder / "file").write_text("")
-    done = incast("run", scenario, "--out", "file/under")
+    done = incast.here("run", scenario, "--out", "file/under")
     assert done.returncode == 1
     assert "file/under" in done.stderr
     assert "Traceback" not in done.stderr
@@ -553,7 +560,7 @@ def test_help_and_version(incast: Incast) -> None:
 
 def test_a_command_alone_prints_its_help(incast: Incast) -> None:
     for command in ((), ("kernel",)):
-        done = incast(*command)
+        done = incast.here(*command)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == incast(*command, "--help").stdout
 
@@ -599,13 +606,13 @@ def test_suggestions_are_those_of_scenario_files() -> None:
 
 
 def test_results_have_the_known_names_of_algorithms(incast: Incast, scenario: Path) -> None:
-    done = incast("compare", scenario, "--cc", "OSCAR,New Reno,Swift:Oscar", "--out", "out")
+    done = incast.here("compare", scenario, "--cc", "OSCAR,New Reno,Swift:Oscar", "--out", "out")
     assert (done.returncode, done.stderr) == (0, "")
     folders = [path.parent for path in incast.folder.glob("out/*/result.json")]
     found = sorted(name for folder in folders for name in Result.open(folder).info["algorithms"])
     assert found == ["newreno:rfc", "oscar:fair", "swift:oscar"]
     assert "is given twice" in incast.here("compare", scenario, "--cc", "OSCAR,oscar").stderr
-    swept = incast("sweep", scenario, "--vary", "cc=OSCAR,Swift", "--out", "swept", "--jobs", "1")
+    swept = incast.here("sweep", scenario, "--vary", "cc=OSCAR,Swift", "--out", "swept", "--jobs", "1")
     assert swept.returncode == 0
     assert set(re.findall(r"^(oscar|swift) ", swept.stdout, re.MULTILINE)) == {"oscar", "swift"}
     again = incast.here("sweep", scenario, "--vary", "cc=OSCAR,oscar")
@@ -626,7 +633,7 @@ def test_every_example_is_fine(incast: Incast) -> None:
     examples = sorted((ROOT / "examples").glob("*.toml"))
     assert examples
     for example in examples:
-        done = incast("validate", example)
+        done = incast.here("validate", example)
         assert (done.returncode, done.stderr) == (0, "")
 
 

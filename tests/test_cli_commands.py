@@ -47,8 +47,8 @@ def fits(text: str) -> bool:
 
 
 def test_show_sums_up_a_result(incast: Incast, scenario: Path) -> None:
-    ran = incast("run", scenario, "--out", "out")
-    done = incast("show", "out")
+    ran = incast.here("run", scenario, "--out", "out")
+    done = incast.here("show", "out")
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "small: oscar:fair, seed 7" in done.stdout
@@ -112,12 +112,12 @@ def test_a_transport_without_an_algorithm_has_its_name_and_trims_are_counted(inc
 def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, scenario: Path) -> None:
     process = incast.start("run", scenario, "--out", "out", *ENDLESS)
     wait_until(lambda: bool(list(incast.folder.glob("out/port_series/part-*.parquet"))), process)
-    going = incast("show", "out")
+    going = incast.here("show", "out")
     assert going.returncode == 0
     assert "NOT COMPLETE: the run is in progress" in going.stdout
     process.kill()
     process.communicate()
-    killed = incast("show", "out")
+    killed = incast.here("show", "out")
     assert killed.returncode == 0
     assert "NOT COMPLETE: the run was killed" in killed.stdout
     assert killed.stdout.index("NOT COMPLETE") < 200
@@ -125,12 +125,12 @@ def test_show_says_at_the_top_that_a_run_goes_on_or_was_killed(incast: Incast, s
 
 
 def test_plot_draws_several_results_into_one_picture(incast: Incast, scenario: Path) -> None:
-    assert incast("compare", scenario, "--cc", "oscar,constant", "--out", "both").returncode == 0
-    done = incast("plot", "both")
+    assert incast.here("compare", scenario, "--cc", "oscar,constant", "--out", "both").returncode == 0
+    done = incast.here("plot", "both")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "picture panels.png\npicture panels.pdf\n"
     assert (incast.folder / "panels.png").read_bytes().startswith(b"\x89PNG")
-    done = incast("plot", "both/oscar", "both/constant", "--kind", "slowdown", "--out", "a b.svg")
+    done = incast.here("plot", "both/oscar", "both/constant", "--kind", "slowdown", "--out", "a b.svg")
     assert (done.returncode, done.stdout) == (0, "picture a b.svg\n")
     svg = (incast.folder / "a b.svg").read_text()
     assert "OSCAR" in svg
@@ -139,8 +139,8 @@ def test_plot_draws_several_results_into_one_picture(incast: Incast, scenario: P
 
 def test_plot_tells_results_of_one_algorithm_apart(incast: Incast, scenario: Path) -> None:
     for seed in ("1", "2"):
-        assert incast("run", scenario, "--seed", seed, "--out", f"seed-{seed}").returncode == 0
-    assert incast("plot", "seed-1", "seed-2", "--port", "s0:3", "--out", "q.svg").returncode == 0
+        assert incast.here("run", scenario, "--seed", seed, "--out", f"seed-{seed}").returncode == 0
+    assert incast.here("plot", "seed-1", "seed-2", "--port", "s0:3", "--out", "q.svg").returncode == 0
     svg = (incast.folder / "q.svg").read_text()
     assert "OSCAR (seed 1)" in svg
     assert "OSCAR (seed 2)" in svg
@@ -307,7 +307,7 @@ def test_an_estimate_of_a_short_run_is_a_measurement(incast: Incast, scenario: P
     assert (done.returncode, done.stderr) == (0, "")
     assert fits(done.stdout)
     assert "Measured: the trial reached the end" in done.stdout
-    assert incast("run", scenario, "--out", "out").returncode == 0
+    assert incast.here("run", scenario, "--out", "out").returncode == 0
     hops = Result.open(incast.folder / "out").info["outcome"]["hops"]
     row = next(line.split() for line in done.stdout.splitlines() if line.startswith("OSCAR"))
     assert float(row[1]) * 1e6 == pytest.approx(hops, rel=0.01)
@@ -408,9 +408,9 @@ def test_a_full_disk_is_explained_and_what_was_written_can_be_read(incast: Incas
     assert "Traceback" not in done.stderr
     left = Result.open(incast.folder / "out")
     assert left.state == "incomplete"
-    assert incast("show", "out").returncode == 0
+    assert incast.here("show", "out").returncode == 0
     # With room again, the same command makes it whole.
-    again = incast("run", scenario, "--out", "out", *fine)
+    again = incast.here("run", scenario, "--out", "out", *fine)
     assert again.returncode == 0
     assert "removed an incomplete result" in again.stderr
     assert Result.open(incast.folder / "out").end == "finished"
@@ -441,18 +441,18 @@ def without_algorithm(scenario: Path) -> Path:
 
 def test_compare_and_sweep_need_no_algorithm_in_the_scenario(incast: Incast, scenario: Path) -> None:
     bare = without_algorithm(scenario)
-    refused = incast("run", bare)
+    refused = incast.here("run", bare)
     assert refused.returncode == 2
     assert "cc: is missing; write a section [cc]" in refused.stderr
-    with_it = incast("compare", scenario, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
-    without = incast("compare", bare, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
+    with_it = incast.here("compare", scenario, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
+    without = incast.here("compare", bare, "--cc", "oscar,hpcc:artifact", "--set", "name=same", "--quiet")
     assert (without.returncode, without.stderr) == (0, "")
     # The very same runs: they are found in the very same folders.
     assert without.stdout == with_it.stdout
-    swept = incast("sweep", bare, "--vary", "cc=oscar,hpcc", "--vary", "load=1,2")
+    swept = incast.here("sweep", bare, "--vary", "cc=oscar,hpcc", "--vary", "load=1,2")
     assert swept.returncode == 2  # there is no key `load`, which is all that is wrong
     assert "cc: is missing" not in swept.stderr
-    swept = incast("sweep", bare, "--vary", "cc=oscar,hpcc:artifact", "--set", "name=same")
+    swept = incast.here("sweep", bare, "--vary", "cc=oscar,hpcc:artifact", "--set", "name=same")
     assert (swept.returncode, swept.stderr) == (0, "")
     assert "2 × 1 seed: 0 made, 2 reused" in swept.stdout
     results = package.compare(bare, ["oscar", "hpcc"])
@@ -476,8 +476,8 @@ def test_an_algorithm_in_python_takes_the_place_of_one_with_a_preset(incast: Inc
 
 
 def test_a_report_is_an_html_file(incast: Incast, scenario: Path) -> None:
-    assert incast("run", scenario, "--out", "one").returncode == 0
-    refused = incast("report", "one", "--out", "x.pdf")
+    assert incast.here("run", scenario, "--out", "one").returncode == 0
+    refused = incast.here("report", "one", "--out", "x.pdf")
     assert refused.returncode == 2
     assert "x.pdf: a report is an HTML file; name one that ends in .html" in refused.stderr
     assert not (incast.folder / "x.pdf").exists()
@@ -486,16 +486,16 @@ def test_a_report_is_an_html_file(incast: Incast, scenario: Path) -> None:
 
 
 def test_what_is_no_result_is_skipped_among_several(incast: Incast, scenario: Path) -> None:
-    done = incast("compare", scenario, "--cc", "oscar,constant", "--out", "both", "--plot")
+    done = incast.here("compare", scenario, "--cc", "oscar,constant", "--out", "both", "--plot")
     assert done.returncode == 0
     (incast.folder / "both/notes").mkdir()
     names = [f"both/{path.name}" for path in sorted((incast.folder / "both").iterdir())]
     assert {"both/queue.png", "both/oscar", "both/notes"} <= set(names)
     for words in (("report", *names), ("plot", *names, "--out", "p.png")):
-        made = incast(*words)
+        made = incast.here(*words)
         assert made.returncode == 0, made.stderr
         for other in ("both/notes", "both/queue.pdf", "both/queue.png"):
             assert f"incast: skipped {other}, which is not a result\n" in made.stderr
-    assert "(2 results, " in incast("report", *names).stdout
-    assert incast("report", "both/notes").returncode == 1
-    assert incast("report", "both/oscar", "nowhere").returncode == 1
+    assert "(2 results, " in incast.here("report", *names).stdout
+    assert incast.here("report", "both/notes").returncode == 1
+    assert incast.here("report", "both/oscar", "nowhere").returncode == 1

@@ -15,31 +15,33 @@ RANDOM = ("--set", "traffic=[{kind='poisson', sizes='20KB', load=0.4, duration='
 
 def test_several_seeds_are_the_sweep_over_the_algorithms(incast: Incast, scenario: Path) -> None:
     # One seed made before is reused.
-    one = incast("compare", scenario, "--cc", "HPCC,oscar", *RANDOM)
+    one = incast.here("compare", scenario, "--cc", "HPCC,oscar", *RANDOM)
     assert one.returncode == 0
     assert "\nOne seed: differences may be luck. --seeds 5 gives intervals and words.\n" in one.stdout
-    done = incast("compare", scenario, "--cc", "HPCC,oscar", "--seeds", "3", *RANDOM)
+    done = incast.here("compare", scenario, "--cc", "HPCC,oscar", "--seeds", "3", *RANDOM)
     assert done.returncode == 0
     assert done.stdout.startswith("small: 2 × 3 seeds: 4 made, 2 reused\n")
     assert "differences to hpcc: 1 comparison; each word is right with 95 %" in done.stdout
     assert "One seed" not in done.stdout
-    swept = incast("sweep", scenario, "--vary", "cc=hpcc,oscar", "--seeds", "3", *RANDOM)
+    swept = incast.here("sweep", scenario, "--vary", "cc=hpcc,oscar", "--seeds", "3", *RANDOM)
     assert swept.stdout.splitlines()[1:] == done.stdout.splitlines()[1:]
-    turned = incast("compare", scenario, "--cc", "hpcc,oscar", "--seeds", "3", "--baseline", "oscar", *RANDOM)
+    turned = incast.here(
+        "compare", scenario, "--cc", "hpcc,oscar", "--seeds", "3", "--baseline", "oscar", *RANDOM
+    )
     assert "differences to oscar" in turned.stdout
     assert turned.stdout.startswith("small: 2 × 3 seeds: 0 made, 6 reused\n")
 
 
 def test_the_picture_is_of_the_first_seed(incast: Incast, scenario: Path) -> None:
     pytest.importorskip("matplotlib")
-    done = incast("compare", scenario, "--cc", "hpcc,oscar", "--seeds", "2", "--plot", "--out", "out")
+    done = incast.here("compare", scenario, "--cc", "hpcc,oscar", "--seeds", "2", "--plot", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "of seed 7:\n" in done.stdout
     files = re.findall(r"^picture (\S+)$", done.stdout, re.MULTILINE)
     assert files
     assert all((incast.folder / name).is_file() for name in files)
     # The folder of a sweep holds them, and is still one.
-    again = incast("compare", scenario, "--cc", "hpcc,oscar", "--seeds", "2", "--out", "out")
+    again = incast.here("compare", scenario, "--cc", "hpcc,oscar", "--seeds", "2", "--out", "out")
     assert "0 made, 4 reused" in again.stdout
 
 

@@ -99,6 +99,7 @@ def test_dropped_keys_say_where_they_are_and_why() -> None:
 def test_a_file_of_contestants_is_compared_and_swept(incast: Incast) -> None:
     (incast.folder / "mine.toml").write_text(HALF)
     (incast.folder / "s.toml").write_text(SMALL)
+    # Alone: an algorithm of another test may be called `half` too.
     done = incast("compare", "s.toml", "--contestants", "NSCC,mine.toml,ndp", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
@@ -112,7 +113,7 @@ def test_a_file_of_contestants_is_compared_and_swept(incast: Incast) -> None:
     made = (incast.folder / "out/steep/scenario.toml").read_text()
     assert "target_share = 0.5" in made
     assert 'preset = "trimming"' in made
-    done = incast("sweep", "s.toml", "--vary", "contestant=mine.toml,dctcp", "--out", "swept")
+    done = incast.here("sweep", "s.toml", "--vary", "contestant=mine.toml,dctcp", "--out", "swept")
     assert done.returncode == 0, done.stderr
     table = list(csv.DictReader((incast.folder / "swept/table.csv").read_text().splitlines()))
     assert [row["contestant"] for row in table] == ["half", "steep", "dctcp"]
@@ -208,7 +209,7 @@ def test_names_are_those_that_people_write() -> None:
 def test_an_algorithm_of_ones_own_is_a_contestant(incast: Incast) -> None:
     (incast.folder / "s.toml").write_text(SMALL)
     (incast.folder / "mine.py").write_text(PLUGIN)
-    done = incast(
+    done = incast.here(
         "compare", "s.toml", "--contestants", "mine.py,dctcp", "--out", "out", "--set", "switch.buffer=4MB"
     )
     assert done.returncode == 0, done.stderr
@@ -295,7 +296,7 @@ def test_a_file_with_an_algorithm_is_compared_over_seeds_too(incast: Incast) -> 
     (incast.folder / "s.toml").write_text(SMALL)
     (incast.folder / "mine.py").write_text(PLUGIN)
     (incast.folder / "mine.toml").write_text(HALF)
-    done = incast("compare", "s.toml", "--cc", "mine.py,swift", "--seeds", "2", "--out", "out")
+    done = incast.here("compare", "s.toml", "--cc", "mine.py,swift", "--seeds", "2", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "fixed-rate" in (incast.folder / "out/table.csv").read_text()
     marks = ("--set", "switch.ecn={kmin='40KB', kmax='40KB', pmax=1.0}")

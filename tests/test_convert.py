@@ -50,23 +50,23 @@ def files(tmp_path: Path) -> Path:
 def pauses(incast: Incast) -> Path:
     """The result of a run with pauses and captured packets."""
     (incast.folder / "pauses.toml").write_text(PAUSES)
-    done = incast("run", "pauses.toml", "--out", "result", "--quiet")
+    done = incast.here("run", "pauses.toml", "--out", "result", "--quiet")
     assert done.returncode == 0, done.stderr
     return incast.folder / "result"
 
 
 def test_files_become_a_scenario_and_results_become_files(incast: Incast, files: Path) -> None:
     # The order of the two does not matter, and the scenario may lie elsewhere.
-    done = incast("convert", files / "flow.txt", files / "topology.txt", "--to", "made.toml")
+    done = incast.here("convert", files / "flow.txt", files / "topology.txt", "--to", "made.toml")
     assert done.returncode == 0, done.stderr
     assert "made.toml: 3 flows on 4 hosts, 2 switches, 6 links" in done.stdout
     text = (incast.folder / "made.toml").read_text()
     assert 'file = "hpcc/topology.txt"' in text
     assert text.count('file = "hpcc/flow.txt"') == 2
 
-    done = incast("run", "made.toml", "--out", "result", "--quiet")
+    done = incast.here("run", "made.toml", "--out", "result", "--quiet")
     assert done.returncode == 0, done.stderr
-    done = incast("convert", "result", "--to", "fct.txt")
+    done = incast.here("convert", "result", "--to", "fct.txt")
     assert done.stdout == "fct.txt: 3 flows\n", done.stderr
     lines = [line.split() for line in (incast.folder / "fct.txt").read_text().splitlines()]
     assert {tuple(line[:5]) for line in lines} == {
@@ -89,17 +89,19 @@ def test_files_become_a_scenario_and_results_become_files(incast: Incast, files:
 
 def test_a_scenario_goes_where_its_files_go(incast: Incast, files: Path) -> None:
     assert (
-        incast("convert", files / "topology.txt", files / "flow.txt", "--to", files / "s.toml").returncode
+        incast.here(
+            "convert", files / "topology.txt", files / "flow.txt", "--to", files / "s.toml"
+        ).returncode
         == 0
     )
     moved = files.rename(incast.folder / "moved")
-    done = incast("validate", moved / "s.toml")
+    done = incast.here("validate", moved / "s.toml")
     assert done.returncode == 0, done.stderr
     # An effective scenario is held to the files that it was made of.
-    (incast.folder / "all.toml").write_text(incast("validate", moved / "s.toml", "--effective").stdout)
-    assert incast("validate", "all.toml").returncode == 0
+    (incast.folder / "all.toml").write_text(incast.here("validate", moved / "s.toml", "--effective").stdout)
+    assert incast.here("validate", "all.toml").returncode == 0
     (moved / "flow.txt").write_text(FLOWS.replace("450000", "450001"))
-    done = incast("validate", "all.toml")
+    done = incast.here("validate", "all.toml")
     assert done.returncode == 2
     assert "has changed since this scenario was made" in done.stderr
 
@@ -113,7 +115,7 @@ def test_a_scenario_goes_where_its_files_go(incast: Incast, files: Path) -> None
     ],
 )
 def test_validate_reads_the_files(incast: Incast, files: Path, name: str, said: str) -> None:
-    done = incast("validate", files / name)
+    done = incast.here("validate", files / name)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
 
@@ -132,7 +134,7 @@ def test_validate_says_line_and_field(
 ) -> None:
     path = files / name
     path.write_text(path.read_text().replace(old, new, 1))
-    done = incast("validate", path)
+    done = incast.here("validate", path)
     assert done.returncode == 2
     assert said in done.stderr
 
@@ -441,7 +443,7 @@ def test_a_workload_that_is_refused_says_line_and_field(incast: Incast, workload
 
 def test_a_trace_is_what_perfetto_reads(incast: Incast, pauses: Path) -> None:
     trace_pb2 = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
-    done = incast("convert", "result", "--to", "run.pftrace")
+    done = incast.here("convert", "result", "--to", "run.pftrace")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("run.pftrace: 3 flows, ")
     trace = trace_pb2.Trace()

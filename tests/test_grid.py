@@ -246,7 +246,7 @@ def test_comparisons_and_replications_are_grids(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_sweep_is_a_grid_and_so_is_its_folder(incast: Incast, scenario: Path) -> None:
     words = ("sweep", scenario, "--vary", "cc=hpcc,oscar", "--vary", "topology.delay=1us,3us", "--seeds", "2")
-    assert incast(*words, "--out", "out it").returncode == 0
+    assert incast.here(*words, "--out", "out it").returncode == 0
     found = sweep.grid_of(incast.folder / "out it")
     assert found is not None
     assert [entry.title for entry in found.entries] == [

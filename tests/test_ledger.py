@@ -284,7 +284,7 @@ def test_the_verdict_follows_from_the_rule(papers: Path, incast: Incast) -> None
     ):
         text = CLAIMS.replace("at least 99%", f"at least {low}").replace("at least 50%", f"at least {trend}")
         file.write_text(text)
-        done = incast("reproduce", "some/fig1", "--papers", papers, "--no-picture")
+        done = incast.here("reproduce", "some/fig1", "--papers", papers, "--no-picture")
         assert done.returncode == 0, done.stderr
         assert re.search(rf"^  {verdict} +full$", done.stdout, re.MULTILINE)
         assert ("None needed." in done.stdout) == (verdict != "reproduced")
@@ -293,14 +293,14 @@ def test_the_verdict_follows_from_the_rule(papers: Path, incast: Incast) -> None
 
 def test_results_that_are_there_are_reused(papers: Path, incast: Incast) -> None:
     words = ("reproduce", "some", "--papers", papers, "--no-picture")
-    first = incast(*words)
+    first = incast.here(*words)
     assert first.returncode == 0, first.stderr
     made = sorted(incast.folder.glob("incast-results/small/*/result.json"))
     assert len(made) == 2
     times = [path.stat().st_mtime_ns for path in made]
-    assert incast(*words).stdout == first.stdout
+    assert incast.here(*words).stdout == first.stdout
     assert [path.stat().st_mtime_ns for path in made] == times
-    assert incast(*words, "--fresh").returncode == 0
+    assert incast.here(*words, "--fresh").returncode == 0
     assert all(path.stat().st_mtime_ns > time for path, time in zip(made, times, strict=True))
 
 
@@ -321,7 +321,7 @@ def test_killed_it_goes_on_where_it_was(papers: Path, incast: Incast) -> None:
     (kept,) = [path for path, info in ends.items() if info["state"] == "complete"]
     time = kept.stat().st_mtime_ns
     file.write_text(endless.replace("900GB", "1MB"))
-    again = incast("reproduce", "some", "--papers", papers, "--no-picture")
+    again = incast.here("reproduce", "some", "--papers", papers, "--no-picture")
     assert again.returncode == 0, again.stderr
     assert kept.stat().st_mtime_ns == time
 
@@ -354,7 +354,7 @@ def test_a_run_that_fails_is_named(papers: Path, incast: Incast) -> None:
     (figure / "small.toml").write_text(RING)
     claims = CLAIMS.replace("topology.hosts={hosts}", "seed={hosts}").replace('"oscar"', '"constant"')
     (figure / "claims.toml").write_text(claims)
-    done = incast("reproduce", "some", "--papers", papers, "--no-picture", "--jobs", "1")
+    done = incast.here("reproduce", "some", "--papers", papers, "--no-picture", "--jobs", "1")
     assert done.returncode == 2
     assert "some/fig1: the run 'run/4' failed: " in done.stderr
     assert "PFC deadlock" in done.stderr
@@ -369,25 +369,25 @@ measure = { do = "flows", run = "run/4" }
 holds = "at most 1"
 """
     file.write_text(CLAIMS.replace("at least 99%", "at least 120%") + evidence)
-    done = incast("reproduce", "some", "--papers", papers, "--no-picture")
+    done = incast.here("reproduce", "some", "--papers", papers, "--no-picture")
     assert done.returncode == 0, done.stderr
     assert "Flows: 3.00, which is not at most 1: this reason fails." in " ".join(done.stdout.split())
 
 
 def test_the_command_says_what_is_wrong(incast: Incast, tmp_path: Path) -> None:
-    done = incast("reproduce", "oscar/fig99")
+    done = incast.here("reproduce", "oscar/fig99")
     assert done.returncode == 2
     assert "there is no figure 'oscar/fig99'; did you mean 'oscar/fig9'?" in done.stderr
-    done = incast("reproduce")
+    done = incast.here("reproduce")
     assert done.returncode == 2
     assert "which figure?" in done.stderr
-    done = incast("reproduce", "all", "--papers", tmp_path / "nothing")
+    done = incast.here("reproduce", "all", "--papers", tmp_path / "nothing")
     assert done.returncode == 2
     assert "contains no figure" in done.stderr
 
 
 def test_the_command_lists_all_figures(incast: Incast) -> None:
-    done = incast("reproduce", "--list")
+    done = incast.here("reproduce", "--list")
     assert done.returncode == 0, done.stderr
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     for name in ids(PAPERS):
@@ -399,7 +399,7 @@ def test_a_report_is_written_with_its_picture(papers: Path, incast: Incast) -> N
     file.write_text(
         CLAIMS + '[[panel]]\ny = "q"\nlines = [{ show = "queue", run = "run/4", port = "s0->h3" }]\n'
     )
-    done = incast("reproduce", "all", "--papers", papers, "--write", "docs/page.md")
+    done = incast.here("reproduce", "all", "--papers", papers, "--write", "docs/page.md")
     assert done.returncode == 0, done.stderr
     overview = (incast.folder / "docs" / "page.md").read_text()
     symbol = (
@@ -416,7 +416,7 @@ def test_a_figure_written_alone_leaves_the_others_in_the_overview(papers: Path, 
     first, second = papers / "some" / "fig1", papers / "some" / "fig2"
     shutil.copytree(first, second)
     words = ("--papers", papers, "--no-picture", "--write", "docs/page.md")
-    done = incast("reproduce", "all", *words, "--record")
+    done = incast.here("reproduce", "all", *words, "--record")
     assert done.returncode == 0, done.stderr
     overview = incast.folder / "docs" / "page.md"
     other = incast.folder / "docs" / "page" / "some-fig1.md"
@@ -428,7 +428,7 @@ def test_a_figure_written_alone_leaves_the_others_in_the_overview(papers: Path, 
     assert bands in CLAIMS
     (second / "claims.toml").write_text(CLAIMS.replace(bands, 'reproduced = "at most 1%"\n'))
     (papers / "some" / "history.toml").write_text(f'[[fig2.full]]\nwhy = "It passed."\n{bands}')
-    done = incast("reproduce", "some/fig2", *words)
+    done = incast.here("reproduce", "some/fig2", *words)
     assert done.returncode == 0, done.stderr
     now = [row for row in overview.read_text().splitlines() if row.startswith("| [some/")]
     assert now[0] == rows[0]
@@ -441,7 +441,7 @@ def test_a_figure_that_cannot_be_judged_does_not_stop_the_others(papers: Path, i
     first, second = papers / "some" / "fig1", papers / "some" / "fig2"
     shutil.copytree(first, second)
     (first / "claims.toml").write_text(CLAIMS.replace('do = "utilisation"', 'do = "nothing"'))
-    done = incast(
+    done = incast.here(
         "reproduce", "all", "--papers", papers, "--no-picture", "--write", "docs/page.md", "--record"
     )
     assert done.returncode == 2

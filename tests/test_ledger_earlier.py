@@ -76,13 +76,13 @@ def test_a_run_that_no_rule_names_is_made(papers: Path) -> None:
 
 def test_what_an_earlier_rule_gave_once_stays(papers: Path, incast: Incast) -> None:
     words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 2
     assert "--earlier makes these runs" in done.stderr
-    assert incast(*words, "--earlier").returncode == 0
+    assert incast.here(*words, "--earlier").returncode == 0
     both = record.read(papers)["some/fig1"]
     assert both.claims["flows"].earlier != (both.claims["flows"].ours,)
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 0, done.stderr
     one = record.read(papers)["some/fig1"]
     assert one.claims == both.claims
@@ -96,11 +96,11 @@ def test_the_rule_that_was_recorded_last_is_the_newest_earlier_one(papers: Path,
     history.unlink()
     file = papers / "some" / "fig1" / "claims.toml"
     file.write_text(CLAIMS.replace('run = "now"', 'run = "before"'))
-    assert incast(*words).returncode == 0
+    assert incast.here(*words).returncode == 0
     before = record.read(papers)["some/fig1"].claims["flows"]
     file.write_text(CLAIMS)
     history.write_text(HISTORY)
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 0, done.stderr
     after = record.read(papers)["some/fig1"].claims["flows"]
     assert after.earlier == (before.ours,)
@@ -111,12 +111,12 @@ def test_a_rule_with_other_bands_needs_no_run(papers: Path, incast: Incast) -> N
     words = ("reproduce", "all", "--papers", papers, "--no-picture", "--record")
     history = papers / "some" / "history.toml"
     history.unlink()
-    assert incast(*words).returncode == 0
+    assert incast.here(*words).returncode == 0
     before = record.read(papers)["some/fig1"].claims["flows"]
     file = papers / "some" / "fig1" / "claims.toml"
     file.write_text(CLAIMS.replace("at least 1", "at least 1000"))
     history.write_text('[[fig1.flows]]\nwhy = "Stricter."\nreproduced = "at least 1"\neffect = "none"\n')
-    done = incast(*words, "--recorded")
+    done = incast.here(*words, "--recorded")
     assert done.returncode == 0, done.stderr
     after = record.read(papers)["some/fig1"].claims["flows"]
     assert (after.ours, after.earlier) == (before.ours, (before.ours,))
@@ -125,6 +125,6 @@ def test_a_rule_with_other_bands_needs_no_run(papers: Path, incast: Incast) -> N
     file.write_text(CLAIMS.replace('run = "now"', 'run = "before"'))
     first = HISTORY.replace('"before"', '"now"')
     history.write_text(first + first.replace("at least 1", "at least 1000"))
-    done = incast(*words, "--recorded")
+    done = incast.here(*words, "--recorded")
     assert done.returncode == 2
     assert "verdicts.json does not have its values" in done.stderr

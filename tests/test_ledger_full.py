@@ -99,9 +99,9 @@ def test_only_claims_whose_runs_are_all_longer_are_measured_at_full_length(paper
 def test_the_full_pass_is_recorded_apart_and_shown_beside(papers: Path, incast: Incast) -> None:
     """6 ms have three times the arrivals of 2 ms: Poisson, so within a factor."""
     words = ("reproduce", "all", "--papers", papers, "--no-picture")
-    assert incast(*words, "--record").returncode == 0
+    assert incast.here(*words, "--record").returncode == 0
     locked = (papers / lock.FILE).read_text()
-    done = incast(*words, "--full", "--record")
+    done = incast.here(*words, "--full", "--record")
     assert done.returncode == 0, done.stderr
     assert (papers / lock.FILE).read_text() == locked
     short, full = record.read(papers)["some/fig1"], record.read(papers, record.FULL)["some/fig1"]
@@ -110,7 +110,7 @@ def test_the_full_pass_is_recorded_apart_and_shown_beside(papers: Path, incast: 
     once = float(full.claims["flows"].ours)
     mean = float(short.claims["flows"].ours.split(" (")[0])
     assert 2 * mean < once < 4 * mean
-    done = incast(*words, "--recorded", "--write", "docs/page.md")
+    done = incast.here(*words, "--recorded", "--write", "docs/page.md")
     assert done.returncode == 0, done.stderr
     page = (incast.folder / "docs" / "page" / "some-fig1.md").read_text()
     assert "| At the paper's length |" in page
@@ -124,7 +124,7 @@ def test_the_full_pass_is_recorded_apart_and_shown_beside(papers: Path, incast: 
 @pytest.mark.parametrize("other", ["--check", "--recorded", "--quick", "--write"])
 def test_a_full_pass_judges_nothing_anew(papers: Path, incast: Incast, other: str) -> None:
     words = [other, "docs/page.md"] if other == "--write" else [other]
-    done = incast("reproduce", "all", "--papers", papers, "--full", *words)
+    done = incast.here("reproduce", "all", "--papers", papers, "--full", *words)
     assert done.returncode == 2
     assert f"--full cannot be combined with {other}" in done.stderr
 
@@ -133,7 +133,7 @@ def test_a_figure_without_longer_runs_has_no_full_pass(papers: Path, incast: Inc
     (papers / "some" / "fig1" / "claims.toml").write_text(
         CLAIMS.replace('full = ["traffic.web.duration=6ms"]', "")
     )
-    done = incast("reproduce", "all", "--papers", papers, "--full")
+    done = incast.here("reproduce", "all", "--papers", papers, "--full")
     assert done.returncode == 2
     assert "the runs of none of these figures are shorter than the paper's" in done.stderr
 
@@ -181,7 +181,8 @@ def test_wrong_numbers_of_seeds_are_refused(papers: Path, seeds: int, message: s
 
 def test_the_record_has_the_same_form(papers: Path, incast: Incast) -> None:
     assert (
-        incast("reproduce", "all", "--papers", papers, "--no-picture", "--full", "--record").returncode == 0
+        incast.here("reproduce", "all", "--papers", papers, "--no-picture", "--full", "--record").returncode
+        == 0
     )
     table = json.loads((papers / record.FULL).read_text())
     assert set(table["some/fig1"]) == {"made", "wall_s", "hops", "claims"}
@@ -210,7 +211,7 @@ def test_what_is_judged_is_recorded_though_the_overview_cannot_be_written(
         claims.read_text()
         + claim("new", "New", measure=counted("short"), reproduced="at least 1", effect="none")
     )
-    done = incast(*words, "some/fig2", "--write", "docs/page.md")
+    done = incast.here(*words, "some/fig2", "--write", "docs/page.md")
     assert done.returncode == 2
     assert "claim 'new': verdicts.json does not have its values" in done.stderr
     assert "some/fig2" in record.read(papers)

@@ -90,20 +90,20 @@ def test_only_a_recorded_pass_over_all_figures_replaces_pictures(papers: Path, i
     beside = incast.folder / "docs" / "page" / "some-fig1.png"
     elsewhere = incast.folder / "results" / "reproduce" / "some-fig1.png"
     # The first picture of a figure goes beside its page.
-    done = incast("reproduce", "some/fig1", *words)
+    done = incast.here("reproduce", "some/fig1", *words)
     assert done.returncode == 0, done.stderr
     assert "  picture docs/page/some-fig1.png" in done.stdout
     drawn = beside.read_bytes()
     beside.write_bytes(b"kept")
     for chosen in (("some/fig1",), ("some/fig1", "--record"), ("some", "--record"), ("all",)):
         elsewhere.unlink(missing_ok=True)
-        done = incast("reproduce", *chosen, *words)
+        done = incast.here("reproduce", *chosen, *words)
         assert done.returncode == 0, done.stderr
         assert beside.read_bytes() == b"kept"
         assert elsewhere.read_bytes() == drawn
         assert "  picture results/reproduce/some-fig1.png\n  docs/page/some-fig1.png stays: " in done.stdout
         assert "](some-fig1.png)" in beside.with_suffix(".md").read_text()
-    done = incast("reproduce", "all", *words, "--record")
+    done = incast.here("reproduce", "all", *words, "--record")
     assert done.returncode == 0, done.stderr
     assert "stays" not in done.stdout
     assert beside.read_bytes() == drawn
@@ -112,17 +112,17 @@ def test_only_a_recorded_pass_over_all_figures_replaces_pictures(papers: Path, i
 def test_a_page_keeps_its_picture_when_none_is_drawn(papers: Path, incast: Incast) -> None:
     words = ("reproduce", "some/fig1", "--papers", papers, "--write", "docs/page.md")
     page = incast.folder / "docs" / "page" / "some-fig1.md"
-    assert incast(*words, "--no-picture").returncode == 0
+    assert incast.here(*words, "--no-picture").returncode == 0
     assert "some-fig1.png" not in page.read_text()
-    assert incast(*words).returncode == 0
-    assert incast(*words, "--no-picture").returncode == 0
+    assert incast.here(*words).returncode == 0
+    assert incast.here(*words, "--no-picture").returncode == 0
     assert "](some-fig1.png)" in page.read_text()
 
 
 def test_a_figure_without_panels_says_what_its_picture_needs(papers: Path, incast: Incast) -> None:
     (papers / "some" / "fig1" / "claims.toml").write_text(CLAIMS)
-    done = incast("reproduce", "some/fig1", "--papers", papers)
+    done = incast.here("reproduce", "some/fig1", "--papers", papers)
     assert done.returncode == 2
     assert "some/fig1: a picture needs at least one [[panel]] in claims.toml" in done.stderr
     assert "Traceback" not in done.stderr
-    assert incast("reproduce", "some/fig1", "--papers", papers, "--no-picture").returncode == 0
+    assert incast.here("reproduce", "some/fig1", "--papers", papers, "--no-picture").returncode == 0

@@ -202,7 +202,7 @@ def test_claims_are_measured_with_each_seed(papers: Path) -> None:
 
 
 def test_a_figure_can_be_analysis_only(papers: Path, incast: Incast) -> None:
-    done = incast("reproduce", "some/alone", "--papers", papers)
+    done = incast.here("reproduce", "some/alone", "--papers", papers)
     assert done.returncode == 0, done.stderr
     assert "ours: 9.00 s" in done.stdout
     assert "no runs: analysis only" in done.stdout
@@ -268,7 +268,7 @@ def test_numbers_of_seeds_that_do_not_fit_are_refused(papers: Path) -> None:
 
 def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
     words = ("reproduce", "all", "--quick", "--papers", papers, "--no-picture")
-    done = incast(*words, "--record")
+    done = incast.here(*words, "--record")
     assert done.returncode == 0, done.stderr
     # Only one of the two figures is in the quick set.
     recorded = json.loads((papers / "verdicts.json").read_text())
@@ -280,28 +280,28 @@ def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
         ("slower", "same", "fixed"), "reproduced"
     )
     assert claims["same"]["ours"] == "1 (1 to 1, 3 seeds)"
-    done = incast(*words, "--check")
+    done = incast.here(*words, "--check")
     assert done.returncode == 0
     assert "no verdict is worse than recorded, no value is outside" in done.stdout
     # A rule that changes is refused, until the old one stands in the history with the reason.
     file = papers / "some" / "seeds" / "claims.toml"
     file.write_text(CLAIMS.replace('reproduced = "1 to 1"\nequal = true', 'reproduced = "2 to 3"'))
-    refused = incast(*words, "--check")
+    refused = incast.here(*words, "--check")
     assert refused.returncode == 2
     assert "the rule is not the one in rules.lock" in refused.stderr
     assert "claims.toml: claim 'same'" in refused.stderr
     # So is a claim that drops what it says of its effect.
     file.write_text(CLAIMS.replace("equal = true", 'effect = "none"'))
-    assert "claim 'same'" in incast(*words, "--check").stderr
+    assert "claim 'same'" in incast.here(*words, "--check").stderr
     file.write_text(CLAIMS.replace('reproduced = "1 to 1"\nequal = true', 'reproduced = "2 to 3"'))
     history = papers / "some" / "history.toml"
     history.write_text(
         HISTORY + '[[seeds.same]]\nwhy = "It was too easy."\nreproduced = "1 to 1"\nequal = true\n'
     )
-    worse = incast(*words, "--check")
+    worse = incast.here(*words, "--check")
     assert worse.returncode == 1
     assert "worse than recorded: some/seeds same: reproduced -> not reproduced" in worse.stderr
-    assert incast(*words, "--record").returncode == 0
+    assert incast.here(*words, "--record").returncode == 0
     (line,) = [
         line
         for line in (papers / "rules.lock").read_text().splitlines()
@@ -313,12 +313,12 @@ def test_a_worse_verdict_fails_the_check(papers: Path, incast: Incast) -> None:
 
 def test_a_value_that_moves_fails_the_check(papers: Path, incast: Incast) -> None:
     words = ("reproduce", "some/seeds", "--papers", papers, "--no-picture")
-    assert incast(*words, "--record").returncode == 0
+    assert incast.here(*words, "--record").returncode == 0
     file = papers / "verdicts.json"
     value = json.loads(file.read_text())["some/seeds"]["claims"]["fixed"]["ours"]
     number = float(value.partition("×")[0])
     file.write_text(file.read_text().replace(value, value.replace(f"{number:.5f}", f"{number * 1.02:.5f}")))
-    moved = incast(*words, "--check")
+    moved = incast.here(*words, "--check")
     assert moved.returncode == 1
     assert "outside of the recorded interval: some/seeds fixed: reproduced (" in moved.stderr
     assert "no verdict is worse than recorded, 1 value is outside" in moved.stdout
@@ -327,18 +327,18 @@ def test_a_value_that_moves_fails_the_check(papers: Path, incast: Incast) -> Non
 def test_recorded_values_are_judged_by_rules_of_today(papers: Path, incast: Incast) -> None:
     """A rule that changes needs no run."""
     words = ("reproduce", "some/seeds", "--papers", papers, "--no-picture")
-    first = incast(*words, "--record", "--write", "page.md")
+    first = incast.here(*words, "--record", "--write", "page.md")
     page = incast.folder / "page" / "some-seeds.md"
     before = page.read_text()
     shutil.rmtree(incast.folder / "incast-results")
-    again = incast(*words, "--recorded", "--write", "page.md")
+    again = incast.here(*words, "--recorded", "--write", "page.md")
     assert again.returncode == 0, again.stderr
     assert again.stdout == first.stdout.replace(f"recorded in {papers / 'verdicts.json'}\n", "")
     assert page.read_text() == before
     assert not (incast.folder / "incast-results").exists()
     file = papers / "verdicts.json"
     file.write_text(file.read_text().replace('"fixed": {', '"other": {'))
-    refused = incast(*words, "--recorded")
+    refused = incast.here(*words, "--recorded")
     assert refused.returncode == 2
     assert "claim 'fixed': verdicts.json does not have its values" in refused.stderr
     # What is better, or new, is not worse; what is gone is.
@@ -349,6 +349,6 @@ def test_recorded_values_are_judged_by_rules_of_today(papers: Path, incast: Inca
 
 
 def test_without_a_quick_figure_nothing_runs(papers: Path, incast: Incast) -> None:
-    done = incast("reproduce", "some/alone", "--quick", "--papers", papers)
+    done = incast.here("reproduce", "some/alone", "--quick", "--papers", papers)
     assert done.returncode == 2
     assert "none of these figures is in the quick set" in done.stderr

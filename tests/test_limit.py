@@ -13,8 +13,10 @@ from incast import Scenario, runner
 from incast.runs.runner.executor import Task, overdue
 from incast.runs.runner.on_ray import Ray
 
-HANGS = PLUGIN.replace("return FixedRateFlow()", "while True: pass").replace("FixedRate", "Hanging")
-"""An algorithm that never returns: ``hanging``."""
+HANGS = "import signal\n" + PLUGIN.replace("return FixedRateFlow()", "while True: signal.pause()").replace(
+    "FixedRate", "Hanging"
+)
+"""An algorithm that never returns, and leaves the cores to other tests: ``hanging``."""
 
 
 def test_a_run_that_hangs_loses_its_own_row_only(incast: Incast) -> None:

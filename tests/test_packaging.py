@@ -6,10 +6,12 @@ import ast
 import importlib.metadata
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import incast
-from incast import _core
+from incast import _core, cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -120,3 +122,39 @@ def _parameters(function: object) -> list[tuple[str, bool]]:
     parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
     pairs = [(p.name, p.default is not inspect.Parameter.empty) for p in parameters]
     return [pair for pair in pairs if pair[0] != "self"]
+
+
+def test_names_that_are_imported_later_are_those_of_the_types() -> None:
+    source = ast.parse((ROOT / "python/incast/__init__.py").read_text())
+    (typed,) = (
+        node for node in source.body if isinstance(node, ast.If) and "not" not in ast.unparse(node.test)
+    )
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    declared = {(node.module, name.name) for node in imports for name in node.names}
+    later = [*incast._MODULES.items(), *incast._NAMES.items()]
+    assert sorted(declared) == sorted((module, name) for module, names in later for name in names)
+    assert set(incast.__all__) <= set(dir(incast))
+    for name in incast.__all__:
+        assert getattr(incast, name) is not None
+
+
+def test_a_process_that_makes_runs_imports_little() -> None:
+    """A sweep starts one for each core, and a module takes a millisecond."""
+    code = "import sys, incast.runs.runner.worker; print(*(name for name in sys.modules if 'incast' in name))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    needless = {
+        f"incast.{part}" for part in ("arena", "attacking", "plot", "real", "report", "sections", "tuning")
+    }
+    assert needless & set(done.stdout.split()) == set()
+
+
+def test_a_command_alone_has_the_parser_that_it_has_among_all() -> None:
+    every = cli.unknown.commands(cli.parser())
+    assert len(every) > 20
+    alone = {name: cli.unknown.commands(cli._parser_for([name, "--help"])) for name in every}
+    assert {name: found[name].format_help() for name, found in alone.items()} == {
+        name: found.format_help() for name, found in every.items()
+    }
+    # Most have it without the others, and a word that is none has them all, for a suggestion.
+    assert sum(len(found) < 4 for found in alone.values()) > 12
+    assert set(cli.unknown.commands(cli._parser_for(["lists"]))) == set(every)

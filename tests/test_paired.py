@@ -149,8 +149,8 @@ def test_one_measure_over_two_keys_has_differences_beside_the_baseline() -> None
 
 def test_the_command_begins_with_sentences(incast: Incast, scenario: Path) -> None:
     words = ("--vary", "cc=hpcc,oscar", "--seeds", "2", "--out", "out")
-    assert incast("sweep", scenario, *words).returncode == 0
-    done = incast("table", "out", "--baseline", "hpcc", "--measure", "queue.mean")
+    assert incast.here("sweep", scenario, *words).returncode == 0
+    done = incast.here("table", "out", "--baseline", "hpcc", "--measure", "queue.mean")
     assert (done.returncode, done.stderr) == (0, "")
     first, _, rest = done.stdout.partition("\n\n")
     # Nothing is drawn, so two seeds decide.
@@ -166,16 +166,16 @@ def test_the_command_begins_with_sentences(incast: Incast, scenario: Path) -> No
     assert 10 < more < 100
     assert oscar.endswith(f"  +{more:.0f} %")
     assert f"HPCC has the lowest mean queue: {100 - 1e4 / (100 + more):.0f} % below OSCAR." in first
-    page = incast("table", "out", "--baseline", "hpcc", "--measure", "queue.mean", "--as", "markdown")
+    page = incast.here("table", "out", "--baseline", "hpcc", "--measure", "queue.mean", "--as", "markdown")
     assert page.stdout.startswith("**differences to HPCC, small**")
     assert "Nothing is drawn" in page.stderr
     # Results that are no sweep, by their names.
     folders = sorted((incast.folder / "out/runs/small").iterdir())
-    done = incast("table", *folders, "--baseline", "HPCC", "--measure", "queue.mean")
+    done = incast.here("table", *folders, "--baseline", "HPCC", "--measure", "queue.mean")
     assert (
         oscar.split()[-2:]
         == next(line for line in done.stdout.splitlines() if line.startswith("OSCAR")).split()[-2:]
     )
-    wrong = incast("table", "out", "--baseline", "hpc")
+    wrong = incast.here("table", "out", "--baseline", "hpc")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert '--baseline hpc: no value of cc is "hpc"; did you mean "hpcc"?' in wrong.stderr

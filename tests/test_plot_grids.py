@@ -171,23 +171,24 @@ def test_panels_are_limited_and_the_foot_counts_what_is_missing() -> None:
 
 def test_the_command_draws_a_sweep(incast: Incast, scenario: Path) -> None:
     vary = ("--vary", "cc=hpcc,oscar", "--vary", "topology.delay=1us,2us,4us")
-    assert incast("sweep", scenario, *vary, "--out", "out").returncode == 0
+    assert incast.here("sweep", scenario, *vary, "--out", "out").returncode == 0
     words = ("plot", "out", "--measure", "queue.peak", "--out", "a.svg")
-    assert incast(*words).stdout == "picture a.svg\n"
+    assert incast.here(*words).stdout == "picture a.svg\n"
     svg = (incast.folder / "a.svg").read_text()
     assert "longest queue (KB)" in svg
     assert "<!-- OSCAR -->" in svg
     assert (
-        incast("plot", "out", "--kind", "heat", "--measure", "queue.peak", "--out", "b.svg").returncode == 0
+        incast.here("plot", "out", "--kind", "heat", "--measure", "queue.peak", "--out", "b.svg").returncode
+        == 0
     )
-    assert incast("plot", "out", "--kind", "fct-cdf", "--out", "c.svg").returncode == 0
+    assert incast.here("plot", "out", "--kind", "fct-cdf", "--out", "c.svg").returncode == 0
     assert "OSCAR (delay=1us)" in (incast.folder / "c.svg").read_text()
-    wrong = incast("plot", "out", "--measure", "p99.smal")
+    wrong = incast.here("plot", "out", "--measure", "p99.smal")
     assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (
         1,
         'incast: sweep: there is no measure "p99.smal"; did you mean "p99.small"?',
     )
     assert (
         "--lines has no effect on pictures of the kind heat"
-        in incast("plot", "out", "--kind", "heat", "--lines", "cc").stderr
+        in incast.here("plot", "out", "--kind", "heat", "--lines", "cc").stderr
     )

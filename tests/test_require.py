@@ -246,23 +246,27 @@ def test_unfinished_flows_make_lower_bounds() -> None:
 
 
 def test_commands_end_with_code_3(incast: Incast, scenario: Path) -> None:
-    met = incast("run", scenario, "--require", "mean.all < 1000", "--require", "finished", "--out", "one")
+    met = incast.here(
+        "run", scenario, "--require", "mean.all < 1000", "--require", "finished", "--out", "one"
+    )
     assert met.returncode == 0, met.stderr
     assert "requirements: 2 of 2 met\n  ✓ mean.all < 1000  " in met.stdout
-    missed = incast("run", scenario, "--require", "mean.all > 1000", "--out", "one")
+    missed = incast.here("run", scenario, "--require", "mean.all > 1000", "--out", "one")
     assert missed.returncode == 3
     assert "  ✗ mean.all > 1000  " in missed.stdout
     both = ("compare", scenario, "--cc", "oscar,hpcc", "--require")
-    found = incast(*both, "oscar: busbw > 1Gbps", "--require", "mean.all < 1000")
+    found = incast.here(*both, "oscar: busbw > 1Gbps", "--require", "mean.all < 1000")
     assert found.returncode == 3
     assert "requirements: 2 of 3 met, 1 not measured" in found.stdout
     assert "  – busbw > 1Gbps    OSCAR        " in found.stdout
-    swept = incast("sweep", scenario, "--vary", "cc=oscar,hpcc", "--require", "mean.all > 1000", "--out", "s")
+    swept = incast.here(
+        "sweep", scenario, "--vary", "cc=oscar,hpcc", "--require", "mean.all > 1000", "--out", "s"
+    )
     assert swept.returncode == 3
     assert swept.stdout.count("  ✗ mean.all > 1000") == 2
-    table = incast("table", "s", "--require", "hpcc: mean.all < 1000")
+    table = incast.here("table", "s", "--require", "hpcc: mean.all < 1000")
     assert (table.returncode, "  ✓ mean.all < 1000  HPCC" in table.stdout) == (0, True)
-    latex = incast("table", "s", "--require", "mean.all > 1000", "--as", "latex")
+    latex = incast.here("table", "s", "--require", "mean.all > 1000", "--as", "latex")
     assert latex.returncode == 3
     assert "requirements" not in latex.stdout
     assert "requirements: 0 of 2 met, 2 missed" in latex.stderr
@@ -275,7 +279,7 @@ def test_wrong_requirements_are_refused_before_any_run(incast: Incast, scenario:
         ("sweep", scenario, "--vary", "cc=oscar,hpcc", "--seeds", "2", "--require", "mean.all < 1x hpc"),
         ("run", scenario, "--estimate", "--require", "sound"),
     ):
-        done = incast(*words)
+        done = incast.here(*words)
         assert done.returncode == 2
         assert done.stderr.startswith("--require ")
         assert not (incast.folder / "incast-results").exists()

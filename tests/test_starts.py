@@ -99,7 +99,7 @@ def test_starts_are_part_of_the_package() -> None:
 
 
 def test_new_lists_the_kinds(incast: Incast) -> None:
-    done = incast("new")
+    done = incast.here("new")
     assert (done.returncode, done.stderr) == (0, "")
     names = [line.split()[0] for line in done.stdout.splitlines() if line[:2] == "  " and line[2] != " "]
     assert names == ["training", "storage", "websearch", "incast", "microburst", "algorithm"]
@@ -117,35 +117,35 @@ def test_an_example_that_is_not_here_can_be_written(incast: Incast) -> None:
 
 
 def test_new_writes_a_file_whose_commands_run(incast: Incast) -> None:
-    done = incast("new", "microburst", "my file.toml")
+    done = incast.here("new", "microburst", "my file.toml")
     assert (done.returncode, done.stderr) == (0, "")
     written = (incast.folder / "my file.toml").read_text()
     assert "#   incast run 'my file.toml'" in written
     commands = [line.strip() for line in done.stdout.splitlines() if line.startswith("  incast ")]
     assert [command.split()[1] for command in commands] == ["validate", "run", "compare"]
     for command in commands:
-        after = incast(*shlex.split(command)[1:])
+        after = incast.here(*shlex.split(command)[1:])
         assert after.returncode == 0, after.stderr
 
 
 def test_new_keeps_a_file_that_is_there(incast: Incast) -> None:
     (incast.folder / "training.toml").write_text("mine")
-    done = incast("new", "training")
+    done = incast.here("new", "training")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "incast: training.toml is there; name another file, or --force\n"
     assert (incast.folder / "training.toml").read_text() == "mine"
-    assert incast("new", "training", "--force").returncode == 0
+    assert incast.here("new", "training", "--force").returncode == 0
     assert Scenario.load(incast.folder / "training.toml") == Scenario.new("training")
 
 
 def test_new_says_why_it_cannot_write(incast: Incast) -> None:
-    done = incast("new", "training", "nowhere/training.toml")
+    done = incast.here("new", "training", "nowhere/training.toml")
     assert done.returncode == 2
     assert done.stderr == "incast: nowhere/training.toml cannot be written: No such file or directory\n"
 
 
 def test_a_wrong_kind_gets_a_suggestion(incast: Incast) -> None:
-    done = incast("new", "trainin")
+    done = incast.here("new", "trainin")
     assert done.returncode == 2
     assert "there is no 'trainin'; did you mean 'training'?" in done.stderr
     with pytest.raises(ValueError, match='no scenario "trainin" to start from; did you mean "training"'):

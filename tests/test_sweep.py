@@ -40,7 +40,7 @@ def test_every_combination_and_seed_has_a_row_with_the_numbers_of_its_result(
     incast: Incast, scenario: Path
 ) -> None:
     vary = ("--vary", "cc=oscar,constant", "--vary", "topology.delay=1us,3us")
-    done = incast("sweep", scenario, *vary, "--seeds", "2", "--out", "out")
+    done = incast.here("sweep", scenario, *vary, "--seeds", "2", "--out", "out")
     assert (done.returncode, done.stderr) == (0, "")
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     folder = incast.folder / "out"
@@ -62,7 +62,9 @@ def test_every_combination_and_seed_has_a_row_with_the_numbers_of_its_result(
 
 def test_means_and_intervals_are_those_of_the_rows(incast: Incast, scenario: Path) -> None:
     random = "traffic=[{kind='poisson', sizes='20KB', load=0.4, duration='300us'}]"
-    done = incast("sweep", scenario, "--vary", "cc=oscar,hpcc", "--seeds", "4", "--set", random, "--out", "o")
+    done = incast.here(
+        "sweep", scenario, "--vary", "cc=oscar,hpcc", "--seeds", "4", "--set", random, "--out", "o"
+    )
     assert done.returncode == 0
     each, means = rows(incast.folder / "o/table.csv"), rows(incast.folder / "o/summary.csv")
     for row in means:
@@ -84,16 +86,16 @@ def test_students_quantiles_are_those_of_a_printed_table() -> None:
 
 
 def test_what_run_and_compare_made_is_reused(incast: Incast, scenario: Path) -> None:
-    assert incast("run", scenario).returncode == 0
-    assert incast("compare", scenario, "--cc", "constant", "--seed", "8").returncode == 0
+    assert incast.here("run", scenario).returncode == 0
+    assert incast.here("compare", scenario, "--cc", "constant", "--seed", "8").returncode == 0
     words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "2")
-    done = incast(*words)
+    done = incast.here(*words)
     assert "2 × 2 seeds: 2 made, 2 reused\n" in done.stdout
-    again = incast(*words)
+    again = incast.here(*words)
     assert "2 × 2 seeds: 0 made, 4 reused\n" in again.stdout
     assert again.stdout.splitlines()[1:] == done.stdout.splitlines()[1:]
-    assert "2 × 2 seeds: 4 made, 0 reused\n" in incast(*words, "--fresh").stdout
-    assert "reused" in incast("run", scenario, "--seed", "8").stderr
+    assert "2 × 2 seeds: 4 made, 0 reused\n" in incast.here(*words, "--fresh").stdout
+    assert "reused" in incast.here("run", scenario, "--seed", "8").stderr
 
 
 LONG = ("--set", "run.until=1000s", "--set", "traffic.long.size=200MB")
@@ -104,7 +106,7 @@ def test_killed_three_times_it_ends_with_the_same_table_as_never_killed(
     incast: Incast, scenario: Path
 ) -> None:
     words = ("sweep", scenario, "--vary", "cc=oscar,constant,hpcc", "--seeds", "4", "--jobs", "2", *LONG)
-    whole = incast(*words, "--out", "whole")
+    whole = incast.here(*words, "--out", "whole")
     assert whole.returncode == 0
     folder = incast.folder / "killed"
     ready = 0
@@ -117,7 +119,7 @@ def test_killed_three_times_it_ends_with_the_same_table_as_never_killed(
         assert ready < 12, f"the sweep was over before kill number {kill + 1}"
         assert not (folder / "table.csv").exists()
     times = {path: (path / "result.json").stat().st_mtime_ns for path in complete(folder)}
-    again = incast(*words, "--out", "killed")
+    again = incast.here(*words, "--out", "killed")
     assert again.returncode == 0
     reused = re.search(r"(\d+) made, (\d+) reused", again.stdout)
     assert reused
@@ -142,7 +144,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(incast: Incast, scenari
     assert process.returncode == 130
     assert re.search(r"stopped; \d+ of 12 runs are done; the same command continues from there", err)
     assert "Traceback" not in err
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 0
     assert len(rows(incast.folder / "out/table.csv")) == 12
 
@@ -170,7 +172,7 @@ def test_a_run_that_fails_is_reported_at_the_end_and_stops_no_other(incast: Inca
     # One large flow or so in all of this time: with some seeds there is none, and that is an error.
     rare = "traffic=[{kind='poisson', sizes='websearch', load=0.2, duration='300us'}]"
     words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--seeds", "6", "--set", rare, "--out", "out")
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 1
     failed = [
         int(seed)
@@ -218,7 +220,7 @@ if "incast.runs.runner.worker" in " ".join(sys.orig_argv):
 def test_a_run_that_stalls_is_in_the_table_but_in_no_mean(incast: Incast) -> None:
     # Each host of the ring sends two switches further: with pauses every link waits for the next.
     (incast.folder / "ring.toml").write_text(RING)
-    done = incast("sweep", "ring.toml", "--vary", "traffic.0.shift=1,2", "--out", "out")
+    done = incast.here("sweep", "ring.toml", "--vary", "traffic.0.shift=1,2", "--out", "out")
     assert done.returncode == 1
     assert "1 of 2 runs failed\n  shift=2 seed=1: " in done.stderr
     assert "PFC deadlock" in done.stderr
@@ -246,14 +248,14 @@ def test_progress_is_shown_on_a_terminal_only(incast: Incast, scenario: Path) ->
 
 
 def test_a_folder_of_something_else_is_left_alone(incast: Incast, scenario: Path) -> None:
-    assert incast("sweep", scenario, "--out", "out").returncode == 0
-    other = incast("sweep", scenario, "--out", "out", "--seeds", "2")
+    assert incast.here("sweep", scenario, "--out", "out").returncode == 0
+    other = incast.here("sweep", scenario, "--out", "out", "--seeds", "2")
     assert other.returncode == 1
     assert "out already holds another sweep" in other.stderr
-    assert incast("sweep", scenario, "--out", "out", "--seeds", "2", "--fresh").returncode == 0
+    assert incast.here("sweep", scenario, "--out", "out", "--seeds", "2", "--fresh").returncode == 0
     (incast.folder / "mine").mkdir()
     (incast.folder / "mine/thesis.tex").write_text("years of work")
-    refused = incast("sweep", scenario, "--out", "mine", "--fresh")
+    refused = incast.here("sweep", scenario, "--out", "mine", "--fresh")
     assert refused.returncode == 1
     assert "thesis.tex" in refused.stderr
     assert [path.name for path in (incast.folder / "mine").iterdir()] == ["thesis.tex"]
@@ -395,7 +397,7 @@ def test_the_tables_are_not_written_over_a_full_disk(scenario: Path, tmp_path: P
 def test_a_plugin_travels_to_where_ray_makes_the_run(incast: Incast, scenario: Path) -> None:
     (incast.folder / "mine.py").write_text(PLUGIN)
     fixed = ("--plugin", "mine.py", "--set", "cc={algorithm='fixed-rate'}")
-    effective = incast("validate", scenario, *fixed, "--effective").stdout
+    effective = incast.here("validate", scenario, *fixed, "--effective").stdout
     assert 'code = "sha256:' in effective
     # What a machine of the cluster does, in a process that has never heard of the plugin.
     there = (

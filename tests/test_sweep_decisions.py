@@ -34,7 +34,7 @@ def plan(scenario: Path, *vary: str, seeds: int = 3) -> sweep.Plan:
 def test_words_are_those_of_an_independent_computation(incast: Incast, scenario: Path) -> None:
     loads = ("--vary", "load=0.3,0.6")
     words = ("sweep", scenario, "--vary", "cc=hpcc,oscar", *loads, "--seeds", "4", "--set", RANDOM)
-    done = incast(*words, "--out", "out")
+    done = incast.here(*words, "--out", "out")
     assert done.returncode == 0
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert "differences to hpcc: 2 comparisons; the words of a column are right with 95 %" in done.stdout
@@ -77,7 +77,9 @@ def test_the_order_of_algorithms_chooses_the_baseline_and_changes_no_number(
     incast: Incast, scenario: Path
 ) -> None:
     def made(*words: str) -> list[dict[str, str]]:
-        done = incast("sweep", scenario, "--seeds", "3", "--set", RANDOM, *words[:-1], "--out", words[-1])
+        done = incast.here(
+            "sweep", scenario, "--seeds", "3", "--set", RANDOM, *words[:-1], "--out", words[-1]
+        )
         assert done.returncode == 0, done.stderr
         return rows(incast.folder / words[-1] / "differences.csv")
 
@@ -105,7 +107,7 @@ def test_one_process_and_four_give_the_same_bytes(scenario: Path, tmp_path: Path
 
 
 def test_without_draws_two_seeds_are_exact(incast: Incast, scenario: Path) -> None:
-    done = incast("sweep", scenario, "--vary", "cc=hpcc,oscar", "--seeds", "2", "--out", "out")
+    done = incast.here("sweep", scenario, "--vary", "cc=hpcc,oscar", "--seeds", "2", "--out", "out")
     found = {row["measure"]: row for row in rows(incast.folder / "out/differences.csv")}
     table = rows(incast.folder / "out/table.csv")
     hpcc, oscar = (float(next(row for row in table if row["cc"] == cc)["queue_mean_bytes"])
@@ -120,7 +122,7 @@ def test_without_draws_two_seeds_are_exact(incast: Incast, scenario: Path) -> No
 def test_a_plugin_that_does_the_same_is_equal(incast: Incast, scenario: Path) -> None:
     mine = ROOT / "examples/oscar_in_python.py"
     words = ("--plugin", mine, "--vary", "cc=oscar,oscar-in-python", "--set", RANDOM, "--seeds", "3")
-    done = incast("sweep", scenario, *words, "--out", "out")
+    done = incast.here("sweep", scenario, *words, "--out", "out")
     assert done.returncode == 0, done.stderr
     found = rows(incast.folder / "out/differences.csv")
     assert {(row["word"], row["why"]) for row in found} == {("equal", "exact")}
@@ -131,7 +133,7 @@ def test_a_seed_without_a_result_makes_its_comparisons_too_few(incast: Incast, s
     # One large flow or so in all of this time: with some seeds there is none, and that is an error.
     rare = "traffic=[{kind='poisson', sizes='websearch', load=0.2, duration='300us'}]"
     words = ("sweep", scenario, "--vary", "cc=oscar,hpcc", "--seeds", "6", "--set", rare, "--out", "out")
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 1
     found = rows(incast.folder / "out/differences.csv")
     # Both sides fail with the same seeds: these are in no pair, and the others decide.
@@ -265,5 +267,5 @@ def test_a_measure_without_a_better_side_is_refused(incast: Incast, scenario: Pa
 
 
 def test_the_note_says_how_to_get_differences(incast: Incast, scenario: Path) -> None:
-    done = incast("sweep", scenario, "--vary", "topology.delay=1us,3us", "--seeds", "2")
+    done = incast.here("sweep", scenario, "--vary", "topology.delay=1us,3us", "--seeds", "2")
     assert "--baseline NAME adds differences and words." in " ".join(done.stdout.split())

@@ -92,7 +92,7 @@ def test_on_the_command_line(tmp_path: Path, incast: Incast) -> None:
     file = "scenario.toml"
     (tmp_path / file).write_text(TEXT.replace("{until}", "60us"))
     options = [str(word) for one in CALLS for word in ("--measure", one)]
-    text = incast(
+    text = incast.here(
         "sweep", file, "--vary", "cc=hpcc,swift", "--out", tmp_path / "out", *options, "--quiet"
     ).stdout
     assert "fair" in text

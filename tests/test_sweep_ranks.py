@@ -98,7 +98,7 @@ def test_a_sweep_has_job_times_and_is_ranked_by_them(incast: Incast) -> None:
         "--out",
         "out",
     )
-    done = incast("sweep", "training.toml", *words)
+    done = incast.here("sweep", "training.toml", *words)
     assert done.returncode == 0
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     found = list(csv.DictReader((incast.folder / "out/table.csv").read_text().splitlines()))
@@ -141,7 +141,7 @@ def test_workloads_are_not_ranked_against_each_other(incast: Incast) -> None:
 
 def test_without_draws_there_is_no_interval(incast: Incast) -> None:
     (incast.folder / "alone.toml").write_text(ALONE)
-    done = incast("sweep", "alone.toml", "--seeds", "3", "--out", "out")
+    done = incast.here("sweep", "alone.toml", "--seeds", "3", "--out", "out")
     assert done.returncode == 0
     assert "±" not in done.stdout
     # A flow alone takes the time that it takes on the idle path.
@@ -151,7 +151,7 @@ def test_without_draws_there_is_no_interval(incast: Incast) -> None:
     assert (row["draws"], row["slowdown_all_mean"], row["slowdown_all_mean_ci95"]) == ("no draws", "1.0", "")
     # One measure without spread is no proof: here the order of the flows' packets is drawn.
     (incast.folder / "small.toml").write_text(TRAINING)
-    assert incast("sweep", "small.toml", "--seeds", "3", "--out", "drawn").returncode == 0
+    assert incast.here("sweep", "small.toml", "--seeds", "3", "--out", "drawn").returncode == 0
     (row,) = csv.DictReader((incast.folder / "drawn/summary.csv").read_text().splitlines())
     assert (row["draws"], row["packets_dropped"], row["packets_dropped_ci95"]) == ("", "0.0", "")
 
@@ -159,7 +159,7 @@ def test_without_draws_there_is_no_interval(incast: Incast) -> None:
 def test_a_number_that_every_seed_has_gets_no_interval(incast: Incast) -> None:
     # Only the order of packets that leave at once is drawn: the flows change places, and no mean changes.
     (incast.folder / "incast.toml").write_text(INCAST)
-    done = incast("sweep", "incast.toml", "--vary", "cc=swift,constant", "--seeds", "3", "--out", "out")
+    done = incast.here("sweep", "incast.toml", "--vary", "cc=swift,constant", "--seeds", "3", "--out", "out")
     assert done.returncode == 0
     assert "±" not in done.stdout.replace(stats.SAME.partition(":")[0], "")
     assert stats.SAME in " ".join(done.stdout.split())
@@ -168,9 +168,9 @@ def test_a_number_that_every_seed_has_gets_no_interval(incast: Incast) -> None:
         assert (row["draws"], row["slowdown_all_mean_ci95"]) == ("", "")
     # In the tables and the report, too.
     for words in (("table", "out"), ("report", "out", "--out", "page.html")):
-        made = incast(*words)
+        made = incast.here(*words)
         assert made.returncode == 0, made.stderr
-    text = " ".join(incast("table", "out").stdout.split())
+    text = " ".join(incast.here("table", "out").stdout.split())
     assert stats.SAME in text
     assert "±" not in text.replace(stats.SAME, "")
     made_by_seed = replicate(Scenario.from_toml(INCAST, "incast.toml"), 3)
@@ -198,9 +198,9 @@ def test_replications_without_draws_say_so() -> None:
 def test_the_report_of_a_sweep_has_its_runs(incast: Incast) -> None:
     (incast.folder / "small.toml").write_text(SMALL)
     vary = ("--vary", "cc=oscar,constant", "--vary", "topology.delay=1us,3us")
-    assert incast("sweep", "small.toml", *vary, "--seeds", "2").returncode == 0
+    assert incast.here("sweep", "small.toml", *vary, "--seeds", "2").returncode == 0
     (folder,) = incast.folder.glob("incast-results/small/sweep-*")
-    done = incast("report", folder, "--out", "page.html")
+    done = incast.here("report", folder, "--out", "page.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert "(8 results" in done.stdout
     page = (incast.folder / "page.html").read_text()

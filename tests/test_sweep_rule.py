@@ -160,7 +160,7 @@ def test_results_that_happen_to_be_there_change_nothing(scenario: Path, tmp_path
 def test_killed_at_any_moment_it_makes_the_same_looks_again(incast: Incast, scenario: Path) -> None:
     until = ("--until-decided", "2%", "--by", "queue.peak", "--seeds", "20", "--jobs", "2")
     words = ("sweep", scenario, "--vary", "cc=oscar,swift,hpcc", "--set", RANDOM, *until)
-    whole = incast(*words, "--out", "whole")
+    whole = incast.here(*words, "--out", "whole")
     assert whole.returncode == 0
     assert whole.stdout.startswith(
         "rule: 5, 10, 20 seeds; a comparison ends when queue.peak is better, worse, or\nequal within 2 %; "
@@ -176,7 +176,7 @@ def test_killed_at_any_moment_it_makes_the_same_looks_again(incast: Incast, scen
         process.kill()
         process.communicate()
         assert not (folder / "table.csv").exists()
-    again = incast(*words, "--out", "killed")
+    again = incast.here(*words, "--out", "killed")
     assert again.returncode == 0
     for name in ("table", "summary", "differences"):
         for ending in ("csv", "parquet"):

@@ -68,20 +68,22 @@ def test_a_third_key_makes_a_table_for_each_of_its_values() -> None:
 
 def test_a_sweep_is_printed_in_every_form(incast: Incast, scenario: Path) -> None:
     vary = ("--vary", "cc=hpcc,oscar", "--vary", "topology.delay=1us,3us")
-    assert incast("sweep", scenario, *vary, "--out", "out").returncode == 0
-    plain = incast("table", "out")
+    assert incast.here("sweep", scenario, *vary, "--out", "out").returncode == 0
+    plain = incast.here("table", "out")
     assert (plain.returncode, plain.stderr) == (0, "")
     assert plain.stdout.startswith("means, small\ncc     delay  runs")
     assert all(len(line) <= 80 for line in plain.stdout.splitlines())
-    crossed = incast("table", "out", "--measure", "queue.peak", "--as", "markdown").stdout
+    crossed = incast.here("table", "out", "--measure", "queue.peak", "--as", "markdown").stdout
     assert "| delay | HPCC (KB) | OSCAR (KB) |" in crossed
-    latex = incast("table", "out", "--measure", "queue.peak", "--measure", "p99.all", "--as", "latex").stdout
+    latex = incast.here(
+        "table", "out", "--measure", "queue.peak", "--measure", "p99.all", "--as", "latex"
+    ).stdout
     assert r"cc & delay & runs & queue & slowdown \\" in latex
-    one = incast("table", "out", "--measure", "top = peak_queues(max)", "--rows", "cc")
+    one = incast.here("table", "out", "--measure", "top = peak_queues(max)", "--rows", "cc")
     assert one.stdout.startswith("top\ncc")
     # One result: its own tables.
     result = next((incast.folder / "out/runs/small").glob("hpcc*"))
-    of_one = incast("table", result, "--as", "markdown")
+    of_one = incast.here("table", result, "--as", "markdown")
     assert "**FCT slowdown**" in of_one.stdout
     assert "| HPCC |" in of_one.stdout
 
@@ -106,7 +108,7 @@ def test_a_sweep_is_printed_in_every_form(incast: Incast, scenario: Path) -> Non
 )
 def test_what_is_wrong_is_said(incast: Incast, scenario: Path, words: tuple[str, ...], said: str) -> None:
     vary = ("--vary", "cc=hpcc,oscar", "--vary", "topology.delay=1us,3us")
-    assert incast("sweep", scenario, *vary, "--out", "out").returncode == 0
-    done = incast("table", "out", *words)
+    assert incast.here("sweep", scenario, *vary, "--out", "out").returncode == 0
+    done = incast.here("table", "out", *words)
     assert done.returncode == 2
     assert said in done.stderr

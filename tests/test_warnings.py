@@ -104,7 +104,7 @@ def test_runs_of_a_program_that_prints_its_own_warnings_are_quiet() -> None:
 def test_a_sweep_prints_its_warnings_and_writes_them_everywhere(incast: Incast) -> None:
     (incast.folder / "sprayed.toml").write_text(SPRAYED)
     words = ("sweep", "sprayed.toml", "--vary", "balancing.policy=ecmp,reps", "--seeds", "2", "--out", "out")
-    done = incast(*words)
+    done = incast.here(*words)
     assert done.returncode == 0
     assert done.stderr.count("warning: ") == 1
     assert WARNED in done.stderr
@@ -120,27 +120,27 @@ def test_a_sweep_prints_its_warnings_and_writes_them_everywhere(incast: Incast) 
         assert all(cell.startswith(f"transport.recovery: {WARNED}") for cell in cells)
         assert [row["warnings"] for row in rows if row["balancing.policy"] == "ecmp"] == count * [""]
     # They are no decoration: --quiet leaves out progress and notes.
-    assert incast(*words, "--quiet").stderr.count("warning: ") == 1
+    assert incast.here(*words, "--quiet").stderr.count("warning: ") == 1
 
 
 def test_show_and_report_have_the_warnings(incast: Incast, tmp_path: Path) -> None:
     (incast.folder / "sprayed.toml").write_text(SPRAYED)
-    ran = incast("run", "sprayed.toml", "--out", "out")
+    ran = incast.here("run", "sprayed.toml", "--out", "out")
     assert ran.stderr.count("warning: ") == 1
-    shown = " ".join(incast("show", "out").stdout.split())
+    shown = " ".join(incast.here("show", "out").stdout.split())
     assert f"warning: transport.recovery: {WARNED}" in shown
     assert HINT in shown
-    assert incast("report", "out", "--out", "page.html").returncode == 0
+    assert incast.here("report", "out", "--out", "page.html").returncode == 0
     page = (incast.folder / "page.html").read_text()
     assert "Warning: transport.recovery: is &quot;go-back-n&quot;" in page
 
 
 def test_a_result_of_a_later_format_is_refused(incast: Incast) -> None:
     (incast.folder / "sprayed.toml").write_text(SPRAYED)
-    assert incast("run", "sprayed.toml", "--out", "out").returncode == 0
+    assert incast.here("run", "sprayed.toml", "--out", "out").returncode == 0
     path = incast.folder / "out/result.json"
     path.write_text(path.read_text().replace('"format_version": 6', '"format_version": 7'))
-    shown = incast("show", "out")
+    shown = incast.here("show", "out")
     assert shown.returncode == 1
     assert "in a later format of results than this version" in shown.stderr
     assert "help: update Incast, or run its scenario.toml again" in shown.stderr

@@ -29,6 +29,7 @@ random numbers without a seed, no external input.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import hashlib
 import importlib.util
@@ -365,11 +366,13 @@ def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path}: a plugin is a Python file (.py) or a shared library (.so)")
+    near = _identity.imported(file)
+    _forget_bytecode([file, *near])
     if name in sys.modules:
         # Loaded again: so is what it imports from its folder, which may have changed with it.
-        near = {str(path) for path in _identity.imported(file)}
+        loaded = {str(path) for path in near}
         for known, old in list(sys.modules.items()):
-            if getattr(old, "__file__", None) in near:
+            if getattr(old, "__file__", None) in loaded:
                 del sys.modules[known]
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -388,6 +391,17 @@ def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
     if not names:
         raise ValueError(f"{path}: defines no algorithm; derive a class from incast.CongestionControl")
     return names
+
+
+def _forget_bytecode(files: Sequence[Path]) -> None:
+    """Removes the stored bytecode of source files.
+
+    Python tells by the second and the size whether it fits a file. A rule whose number changes twice in a
+    second would run with the old one, and its result would have the name of the new one.
+    """
+    for file in files:
+        with contextlib.suppress(OSError, NotImplementedError):
+            Path(importlib.util.cache_from_source(str(file))).unlink()
 
 
 def get_include() -> str:

@@ -77,7 +77,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
 
 def _command(arguments: Sequence[str] | None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
-    options = unknown.read(parser(), words)
+    options = unknown.read(_parser_for(words), words)
     if isinstance(options, int):
         return options
     options.command = shlex.join(["incast", *words])
@@ -99,6 +99,21 @@ def _command(arguments: Sequence[str] | None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
+    return _parser(_names())
+
+
+def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Returns a parser that reads these words. Other commands may be missing: they take long to import."""
+    if words and words[0] in _names():
+        top = _parser([words[0]])
+        # A module may have a command of another name, and `incast lists` is none.
+        if words[0] in unknown.commands(top):
+            return top
+    return parser()
+
+
+def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
+    """Makes a parser with the commands of some modules of this package."""
     top = Parser(
         prog="incast",
         description="A laboratory for datacenter congestion control.",
@@ -107,16 +122,16 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"incast {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for module in _modules():
-        module.add(commands)
+    for name in names:
+        module: Any = importlib.import_module(f"{__name__}.{name}")
+        if hasattr(module, "add"):
+            module.add(commands)
     return top
 
 
-def _modules() -> list[Any]:
-    """Returns the modules of this package that add commands, in the order of the help."""
-    names = sorted(
+def _names() -> list[str]:
+    """Returns the modules of this package; those that add commands are in the order of the help."""
+    return sorted(
         (module.name for module in pkgutil.iter_modules(__path__)),
         key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name),
     )
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return [module for module in modules if hasattr(module, "add")]

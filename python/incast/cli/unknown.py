@@ -25,16 +25,16 @@ def read(top: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespa
         is unknown.
     """
     at, rest = top, list(words)
-    while (commands := _commands(at)) is not None:
+    while found := commands(at):
         if not rest:
             at.print_help()
             return OK
         word = rest.pop(0)
         if word.startswith("-"):
             break
-        if word not in commands:
-            return _refuse(at, "command", word, nearest(word, commands))
-        at = commands[word]
+        if word not in found:
+            return _refuse(at, "command", word, nearest(word, found))
+        at = found[word]
     options, unread = top.parse_known_args(words)
     for word in unread:
         if word.startswith("-"):
@@ -47,12 +47,12 @@ def read(top: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespa
     return options
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, Any] | None:
-    """Returns the commands of a parser by their names, or None if it has none."""
+def commands(parser: argparse.ArgumentParser) -> dict[str, Any]:
+    """Returns the commands of a parser by their names."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
-    return None
+    return {}
 
 
 def _refuse(parser: argparse.ArgumentParser, what: str, word: str, near: str | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import Any
 
 from incast.errors import nearest
 from incast.ledger.band import Band
-from incast.ledger.reader import LedgerError, Reader, parse
+from incast.ledger.reader import LedgerError, Reader, parse, parse_once
 from incast.ledger.rule import SCALES, Bands, effect_of, faults, printed, says_nothing
 from incast.results.measures.quantity import quantity, unit_of
 from incast.scenario import Scenario
@@ -411,11 +412,11 @@ def _history(folder: Path) -> Reader:
     A figure's claims take theirs; what is left is of no claim, and refused at the end.
     """
     file = folder.parent / HISTORY
-    document = parse(file) if file.exists() else {}
+    document = parse_once(file) if file.exists() else {}
     unknown = [figure for figure in document if not (folder.parent / figure / FILE).is_file()]
     if unknown:
         raise LedgerError(f"{file}: there is no figure {', '.join(unknown)}")
-    return Reader(document.get(folder.name, {}), f"{file}: {folder.name}")
+    return Reader(copy.deepcopy(document.get(folder.name, {})), f"{file}: {folder.name}")
 
 
 def _runs(table: object, index: int, file: Path) -> Iterable[RunSpec]:

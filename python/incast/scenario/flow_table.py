@@ -8,10 +8,12 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incast import _core
-from incast.sections import FlowTable
+
+if TYPE_CHECKING:
+    from incast.sections import FlowTable
 
 _MISSING = ("NAType", "NaTType")
 """Types of pandas' values for what is missing."""
@@ -51,6 +53,9 @@ def flow_table(frame: object, path: str | os.PathLike[str]) -> FlowTable:
     except OSError as error:
         raise _core.ScenarioError(f"cannot write {path}: {error.strerror}") from None
     _core.describe_file(os.fspath(target))
+    # Three hundred classes, which few processes need.
+    from incast.sections import FlowTable
+
     return FlowTable(file=os.fspath(target))
 
 

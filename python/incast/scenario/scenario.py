@@ -570,14 +570,20 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         return {}
 
 
-def document(path: str | os.PathLike[str]) -> dict[str, Any]:
+def document(
+    path: str | os.PathLike[str], loads: Callable[[str], dict[str, Any]] = tomllib.loads
+) -> dict[str, Any]:
     """The content of a file in TOML.
+
+    Args:
+        path: The file.
+        loads: Parses its text.
 
     Raises:
         ScenarioError: When it cannot be read as text.
         tomllib.TOMLDecodeError: When it is no TOML.
     """
-    return tomllib.loads(_core.read_text(os.fspath(path)))
+    return loads(_core.read_text(os.fspath(path)))
 
 
 def schema() -> dict[str, Any]:

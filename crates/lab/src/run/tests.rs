@@ -6,8 +6,9 @@ mod stopped;
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -578,16 +579,30 @@ fn two_runs_at_once_in_one_process_do_not_touch() {
             });
         }
     });
-    // Two into the same folder: one of them is refused, whoever comes second.
+    // Two into the same folder: one of them is refused, whoever comes second. The one that runs does not end
+    // before the other has; should that one run too, it says so at once, and nobody waits for ever.
     let out = scratch.0.join("same");
+    let (over, other) = mpsc::channel();
+    let (other, running) = (Mutex::new(other), AtomicUsize::new(0));
     let slow = |_: &Simulation, _: &mut dyn Sink| {
-        thread::sleep(Duration::from_millis(300));
+        if running.fetch_add(1, Ordering::Relaxed) == 0 {
+            other.lock().unwrap().recv().unwrap();
+        } else {
+            over.send(()).unwrap();
+        }
         Ok(finished(1))
     };
     let both = thread::scope(|scope| {
-        let runs = [(); 2].map(|()| scope.spawn(|| run_here(&slow, Some(&out), false)));
+        let runs = [(); 2].map(|()| {
+            scope.spawn(|| {
+                let result = run_here(&slow, Some(&out), false);
+                over.send(()).unwrap();
+                result
+            })
+        });
         runs.map(|run| run.join().unwrap())
     });
+    assert_eq!(running.into_inner(), 1);
     let refused: Vec<_> = both.iter().filter_map(|r| r.as_ref().err()).map(ToString::to_string).collect();
     assert!(refused.len() == 1 && refused[0].contains("another run is writing"), "{refused:?}");
 }

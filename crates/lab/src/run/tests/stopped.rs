@@ -1,6 +1,7 @@
 //! Runs that end before their time: killed, stopped on request, or by a full disk.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::*;
 
