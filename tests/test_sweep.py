@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import polars
@@ -423,3 +424,37 @@ def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ResultError, match=r"pip install 'incast\[ray\]'"):
         Ray()
+
+
+@pytest.mark.parametrize(
+    ("where", "says", "attempts"),
+    [("ray", "The current node timed out during startup.", 2), ("ray", "no such address", 1)],
+)
+def test_a_local_cluster_that_starts_too_slowly_gets_another_attempt(
+    monkeypatch: pytest.MonkeyPatch, where: str, says: str, attempts: int
+) -> None:
+    from incast.runs.runner.on_ray import Ray
+
+    asked: list[str] = []
+
+    def fail(address: str, **_: object) -> None:
+        asked.append(address)
+        if len(asked) < attempts or attempts == 1:
+            raise Exception(says)
+
+    fake = ModuleType("ray")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    for name, value in {
+        "is_initialized": lambda: False,
+        "init": fail,
+        "shutdown": lambda: None,
+        "cluster_resources": lambda: {"CPU": 3.0},
+    }.items():
+        monkeypatch.setattr(fake, name, value, raising=False)
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    if attempts == 1:
+        with pytest.raises(ResultError, match=says):
+            Ray(where)
+    else:
+        assert Ray(where).jobs == 3
+    assert asked == ["local"] * attempts

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from incast._build import __version__
@@ -57,9 +58,7 @@ class Ray:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             address = where if where.startswith("ray://") else os.environ.get("RAY_ADDRESS", "local")
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+                _connect(ray, address)
             except Exception as error:
                 hint = "" if where == "ray" or os.environ.get("RAY_AUTH_MODE") else _TOKENS
                 raise ResultError(f"no Ray cluster at {where}: {error}{hint}") from None
@@ -104,6 +103,25 @@ class Ray:
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)
+
+
+def _connect(ray: ModuleType, address: str) -> None:
+    """Connects to a cluster, or starts a local one.
+
+    Ray gives up after 30 seconds on a cluster that it starts itself. A busy machine may need more: it gets
+    another attempt.
+    """
+    for attempt in range(2):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:
+            if attempt or address != "local" or "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
+        else:
+            return
 
 
 def _next_limit(pending: Mapping[Any, Task], begun: Mapping[Any, float]) -> float | None:
