@@ -190,10 +190,13 @@ class Incast:
             os.chdir(before)
             if "matplotlib.pyplot" in sys.modules:
                 sys.modules["matplotlib.pyplot"].close("all")
-        # What other tests of this process have registered is in lists of names; a new process has none of it.
+        # Lists of algorithms have what other tests of this process registered; a new process has none of it.
         printed = [out.getvalue(), err.getvalue()]
-        for name in incast.registered():
-            printed = [re.sub(rf", {re.escape(name)}(?![\w-])", "", text) for text in printed]
+        if incast.registered():
+            own = "|".join(map(re.escape, incast.registered()))
+            built_in = "|".join(re.escape(one.name) for one in incast.algorithms())
+            printed = [re.sub(rf"\b({built_in})(?:, (?:{own}))+(?![\w-])", r"\1", text) for text in printed]
+            printed = [re.sub(rf"(?<![\w-])(?:(?:{own}), )+({built_in})\b", r"\1", text) for text in printed]
         return subprocess.CompletedProcess(words, code, *printed)
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:

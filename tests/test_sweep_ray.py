@@ -147,8 +147,8 @@ def test_a_cluster_with_tokens_makes_runs_again_whose_workers_are_killed(
                 killed.add(worker)
         time.sleep(0.05)
     out, err = going.communicate()
-    assert len(killed) == 2
     assert going.returncode == 0, err
+    assert len(killed) == 2
     assert "4 made, 0 reused" in out
     assert tables(incast.folder / "there") == tables(incast.folder / "here")
 
