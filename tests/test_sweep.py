@@ -427,34 +427,39 @@ def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("where", "says", "attempts"),
-    [("ray", "The current node timed out during startup.", 2), ("ray", "no such address", 1)],
+    ("where", "says", "fails", "attempts"),
+    [
+        ("ray", "The current node timed out during startup.", 1, 2),
+        ("ray://there:10001", "Starting Ray client server failed. See ray_client_server_23001.err", 2, 3),
+        ("ray://there:10001", "Starting Ray client server failed. See ray_client_server_23001.err", 3, 3),
+        ("ray://there:10001", "no such address", 1, 1),
+    ],
 )
-def test_a_local_cluster_that_starts_too_slowly_gets_another_attempt(
-    monkeypatch: pytest.MonkeyPatch, where: str, says: str, attempts: int
+def test_a_cluster_whose_own_start_fails_gets_further_attempts(
+    monkeypatch: pytest.MonkeyPatch, where: str, says: str, fails: int, attempts: int
 ) -> None:
     from incast.runs.runner.on_ray import Ray
 
     asked: list[str] = []
 
-    def fail(address: str, **_: object) -> None:
+    def connect(address: str, **_: object) -> None:
         asked.append(address)
-        if len(asked) < attempts or attempts == 1:
+        if len(asked) <= fails:
             raise Exception(says)
 
     fake = ModuleType("ray")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     for name, value in {
         "is_initialized": lambda: False,
-        "init": fail,
+        "init": connect,
         "shutdown": lambda: None,
         "cluster_resources": lambda: {"CPU": 3.0},
     }.items():
         monkeypatch.setattr(fake, name, value, raising=False)
     monkeypatch.setitem(sys.modules, "ray", fake)
-    if attempts == 1:
+    if fails >= attempts:
         with pytest.raises(ResultError, match=says):
             Ray(where)
     else:
         assert Ray(where).jobs == 3
-    assert asked == ["local"] * attempts
+    assert asked == [where if where.startswith("ray://") else "local"] * attempts

@@ -29,6 +29,19 @@ _TOKENS = (
 """Advice for a client without a token, whose connection only times out."""
 
 
+_MAY_PASS = (
+    # A local cluster did not answer within 30 seconds, as on a busy machine.
+    "timed out during startup",
+    # The process that a cluster starts for each client ended at once: gRPC does not always outlive the fork
+    # ("epoll_wait error: Bad file descriptor" in its log).
+    "Starting Ray client server failed",
+)
+"""Errors of Ray's own start-up after which another attempt may succeed."""
+
+_ATTEMPTS = 3
+"""Number of attempts to connect."""
+
+
 class Ray:
     """Makes runs as tasks of a Ray cluster, one core each.
 
@@ -106,18 +119,14 @@ class Ray:
 
 
 def _connect(ray: ModuleType, address: str) -> None:
-    """Connects to a cluster, or starts a local one.
-
-    Ray gives up after 30 seconds on a cluster that it starts itself. A busy machine may need more: it gets
-    another attempt.
-    """
-    for attempt in range(2):
+    """Connects to a cluster, or starts a local one; again if Ray could not start its own part of it."""
+    for attempt in range(_ATTEMPTS):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            if attempt or address != "local" or "timed out during startup" not in str(error):
+            if attempt == _ATTEMPTS - 1 or not any(text in str(error) for text in _MAY_PASS):
                 raise
             ray.shutdown()
         else:
