@@ -212,21 +212,24 @@ rust:
 	@command -v cargo > /dev/null || { echo "cargo is missing: install Rust from https://rustup.rs"; exit 1; }
 
 # The stamps: an environment, the tools in it, the package in it. Python sources are used from where
-# they are, so only a change in Rust builds anything anew.
+# they are, so only a change in Rust builds anything anew. A stamp of a build has the time at which that began: what was
+# changed during a build is built the next time.
 $(VENV)/.made:
 	@./.ci/venv $(PYTHON) $(VENV)
 	@touch $@
 
 $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
-	@echo "building incast (the first time takes a few minutes)"
+	@echo "building incast (the first time takes 5 to 15 minutes)"
+	@touch $@.begun
 	@$(PIP) install 'maturin>=1.9.4,<2'
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot > /dev/null
-	@touch $@
+	@mv $@.begun $@
 
 # The core for the tests: the one in use if it is up to date, else one without full optimisation, of which the
 # Rust tests have compiled most, with checks of overflow. It has the examples of extensions, which have no names,
 # because the Rust tests have them: without, the simulator would be compiled once more.
 $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
+	@touch $@.begun
 	@if ! [ -e $(VENV)/.built ] || [ -n "$$(find $(RUST) pyproject.toml -newer $(VENV)/.built)" ]; then \
 	    echo "building incast for the tests"; \
 	    rm -f $(VENV)/.built; \
@@ -234,7 +237,7 @@ $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
 	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet --extras plot \
 	        --features incast-sim/examples > /dev/null; \
 	fi
-	@touch $@
+	@mv $@.begun $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	@$(PIP) install --group development

@@ -185,6 +185,14 @@ def test_slowdowns_are_at_least_one(result: incast.Result) -> None:
     assert (times.slowdown >= 1).all()
 
 
+def test_errors_pickle_with_their_problems() -> None:
+    with pytest.raises(incast.ScenarioError) as raised:
+        incast.Scenario.from_toml("topology = 3", "s.toml")
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert str(copy) == str(raised.value)
+    assert copy.problems == raised.value.problems
+
+
 def test_scenarios_do_not_change_and_pickle() -> None:
     scenario = incast.Scenario.from_toml(SMALL, "small.toml")
     other = scenario.with_algorithm("hpcc").with_seed(3)

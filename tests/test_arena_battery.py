@@ -14,7 +14,7 @@ import incast
 from incast.arena.contenders import chosen
 from incast.arena.entries import LOCK, digest, read
 from incast.arena.measure import jobs_over_bound
-from incast.arena.planning import scenario_of
+from incast.arena.planning import plan, scenario_of
 from incast.results.measures.view import View
 
 if sys.version_info >= (3, 11):
@@ -56,6 +56,27 @@ def test_a_changed_battery_is_refused(tmp_path: Path, change: str) -> None:
         lock.write_text(lock.read_text() + f"quick 3 {digest(folder)}\n")
     with pytest.raises(incast.ScenarioError, match="is not version 2 of the battery quick"):
         read(folder, lock)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ('measure = "fairness"', 'measure = "fairnes"', 'did you mean "fairness"'),
+        ('flows = "long"', 'flows = "lnog"', "there is no traffic 'lnog'; did you mean 'long'"),
+        ('port = "s0->h8", start', 'prot = "s0->h8", start', "unknown: prot"),
+    ],
+)
+def test_metrics_that_no_run_can_have_are_refused_before_anything_runs(
+    tmp_path: Path, right: str, wrong: str, says: str
+) -> None:
+    folder, _ = copied(tmp_path)
+    text = (folder / "battery.toml").read_text()
+    assert right in text
+    (folder / "battery.toml").write_text(text.replace(right, wrong, 1))
+    with pytest.raises(incast.ScenarioError, match=re.escape(says)) as raised:
+        plan(read(folder), chosen("dctcp"), results=tmp_path)
+    assert 'scenario "' in str(raised.value)
+    assert 'metric "' in str(raised.value)
 
 
 def test_replicates_are_paired(tmp_path: Path) -> None:

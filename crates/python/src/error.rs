@@ -37,7 +37,7 @@ pyo3::create_exception!(
 );
 
 /// One thing that is wrong with something that a person wrote.
-#[pyclass(frozen, get_all, eq, hash, from_py_object, module = "incast", name = "Problem")]
+#[pyclass(frozen, get_all, eq, hash, from_py_object, module = "incast.errors", name = "Problem")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyProblem {
     /// The file as the user named it, or `--set key=value` for an override.

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from incast.arena.entries import Metric
+from incast.arena.entries import Entry, Metric
 from incast.arena.score import Observed
+from incast.errors import ScenarioError, nearest
 from incast.results.measures.call import Call
 from incast.results.measures.quantity import picoseconds
 from incast.results.measures.view import View
 from incast.results.result import Result
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 def observe(metrics: Sequence[Metric], result: Result) -> list[Observed]:
@@ -28,6 +36,43 @@ def observe(metrics: Sequence[Metric], result: Result) -> list[Observed]:
     """
     view = View(str(result.info["name"]), result)
     return [_value(metric, view) for metric in metrics]
+
+
+def check(battery: str, entry: Entry) -> None:
+    """Refuses metrics that no run can have: measures, arguments and traffic that there are not.
+
+    Args:
+        battery: The name of the battery, for the error.
+        entry: The scenario with its metrics.
+
+    Raises:
+        ScenarioError: When a metric cannot be computed, with the reason.
+    """
+    blocks = tomllib.loads(entry.file.read_text(encoding="utf-8")).get("traffic", [])
+    names = {block["name"] for block in blocks if "name" in block}
+    for metric in entry.metrics:
+        try:
+            if metric.measure in OWN:
+                inspect.signature(OWN[metric.measure]).bind(None, **metric.arguments)
+            else:
+                Call.made(metric.measure, keyed=metric.arguments)
+            if len(names) == len(blocks):
+                _check_traffic(metric.arguments, names)
+        except (TypeError, ValueError) as error:
+            where = f'{battery}: scenario "{entry.name}", metric "{metric.name}"'
+            raise ScenarioError(f"{where}: {error}") from None
+
+
+def _check_traffic(arguments: Mapping[str, Any], names: Collection[str]) -> None:
+    """Refuses arguments that name other traffic than there is."""
+    for key in ("flows", "group"):
+        found = arguments.get(key, ())
+        for text in [found] if isinstance(found, str) else found:
+            block = text.partition(".")[0]
+            if block not in names:
+                near = nearest(block, sorted(names))
+                hint = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(names))}"
+                raise ValueError(f"{key}: there is no traffic {block!r}; {hint}")
 
 
 def _value(metric: Metric, view: View) -> Observed:

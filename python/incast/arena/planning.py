@@ -13,6 +13,7 @@ from typing import Any
 from incast.arena import duels
 from incast.arena.contenders import Contender, candidates
 from incast.arena.entries import Battery, Entry
+from incast.arena.measure import check
 from incast.errors import ScenarioError
 from incast.runs import store
 from incast.scenario import Scenario
@@ -130,13 +131,15 @@ def plan(
         results: The folder of all results.
 
     Raises:
-        ScenarioError: When there is no such scenario, or none has any contestant.
+        ScenarioError: When there is no such scenario, a metric cannot be computed, or no scenario has any
+            contestant.
     """
     chosen = battery if scenarios is None else battery.only(scenarios)
     runs: list[Run] = []
     refused: dict[tuple[str, str], str] = {}
     dropped: dict[tuple[str, str], tuple[str, ...]] = {}
     for entry in chosen.entries:
+        check(battery.name, entry)
         text = entry.file.read_text(encoding="utf-8")
         for contender in contestants:
             try:
