@@ -431,7 +431,7 @@ def test_ray_that_is_missing_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ("ray", "The current node timed out during startup.", 1, 2),
         ("ray://there:10001", "Starting Ray client server failed. See ray_client_server_23001.err", 2, 3),
-        ("ray://there:10001", "Starting Ray client server failed. See ray_client_server_23001.err", 3, 3),
+        ("ray://there:10001", "Starting Ray client server failed. See ray_client_server_23001.err", 5, 5),
         ("ray://there:10001", "no such address", 1, 1),
     ],
 )

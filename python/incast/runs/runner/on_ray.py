@@ -38,8 +38,8 @@ _MAY_PASS = (
 )
 """Errors of Ray's own start-up after which another attempt may succeed."""
 
-_ATTEMPTS = 3
-"""Number of attempts to connect."""
+_ATTEMPTS = 5
+"""Number of attempts to connect: about one in ten fails on a busy machine."""
 
 
 class Ray:
