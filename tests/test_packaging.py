@@ -91,8 +91,8 @@ def test_stubs_have_exactly_what_the_module_has() -> None:
 _EVERYWHERE = {"__doc__", "__module__", "__new__", "__weakref__", "__dict__", "__repr__", "__hash__"}
 # One that can be compared has all of these, whichever it knows.
 _EVERYWHERE |= {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
-# A text, and what pickles a value.
-_EVERYWHERE |= {"__str__", "__getnewargs__"}
+# A text, and what pickles a value; pickling one stores the last of these in its class.
+_EVERYWHERE |= {"__str__", "__getnewargs__", "__slotnames__"}
 
 
 def _name(node: ast.stmt) -> str | None:
