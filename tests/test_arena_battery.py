@@ -64,6 +64,7 @@ def test_a_changed_battery_is_refused(tmp_path: Path, change: str) -> None:
         ('measure = "fairness"', 'measure = "fairnes"', 'did you mean "fairness"'),
         ('flows = "long"', 'flows = "lnog"', "there is no traffic 'lnog'; did you mean 'long'"),
         ('port = "s0->h8", start', 'prot = "s0->h8", start', "unknown: prot"),
+        ("start(burst)", "start(brst)", "there is no traffic 'brst'; did you mean 'burst'"),
     ],
 )
 def test_metrics_that_no_run_can_have_are_refused_before_anything_runs(
@@ -77,6 +78,30 @@ def test_metrics_that_no_run_can_have_are_refused_before_anything_runs(
         plan(read(folder), chosen("dctcp"), results=tmp_path)
     assert 'scenario "' in str(raised.value)
     assert 'metric "' in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ('better = "higher"', 'better = "hgher"', 'better is \'hgher\'; it is "higher" or "lower"'),
+        ('better = "higher"', "", "better is missing"),
+        ("measure = ", "mesure = ", "has the unknown key 'mesure'; did you mean 'measure'?"),
+        ("seeds = 5", "seeds = 0", "microburst: seeds is 0; it is a number of replicates, 1 or more"),
+        ("seeds = 5", 'seeds = "5"', "microburst: seeds is '5'; it is a number of replicates, 1 or more"),
+        ('file = "microburst.toml"', 'file = "none.toml"', "there is no file 'none.toml'"),
+        ("question = ", "qestion = ", "has the unknown key 'qestion'; did you mean 'question'?"),
+    ],
+)
+def test_a_battery_with_mistakes_is_refused_with_the_place(
+    tmp_path: Path, right: str, wrong: str, says: str
+) -> None:
+    folder, _ = copied(tmp_path)
+    text = (folder / "battery.toml").read_text()
+    assert right in text
+    (folder / "battery.toml").write_text(text.replace(right, wrong, 1))
+    with pytest.raises(incast.ScenarioError, match=re.escape(says)) as raised:
+        read(folder)
+    assert str(raised.value).startswith("quick: ")
 
 
 def test_replicates_are_paired(tmp_path: Path) -> None:

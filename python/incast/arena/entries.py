@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -188,15 +188,19 @@ def digest(folder: Path) -> str:
 
 
 def _entry(folder: Path, said: Mapping[str, Any], first_seed: int) -> Entry:
-    known = {"name", "question", "file", "seeds", "along", "fix", "with", "without", "metric"}
-    if unknown := set(said) - known:
-        raise ScenarioError(f"{folder.name}: {said.get('name')} has the unknown key {sorted(unknown)[0]!r}")
+    where = f"{folder.name}: {said.get('name', 'a scenario')}"
+    needed = {"name", "question", "file", "seeds", "metric"}
+    _check_keys(where, said, needed, needed | {"along", "fix", "with", "without"})
+    if not isinstance(said["seeds"], int) or said["seeds"] < 1:
+        raise ScenarioError(f"{where}: seeds is {said['seeds']!r}; it is a number of replicates, 1 or more")
+    if not (folder / str(said["file"])).is_file():
+        raise ScenarioError(f"{where}: there is no file {said['file']!r} in {folder}")
     entry = Entry(
         name=said["name"],
         question=said["question"],
         file=folder / said["file"],
-        seeds=int(said["seeds"]),
-        metrics=tuple(_metric(one) for one in said["metric"]),
+        seeds=said["seeds"],
+        metrics=tuple(_metric(where, one) for one in said["metric"]),
         along=MappingProxyType({key: tuple(values) for key, values in said.get("along", {}).items()}),
         fix=MappingProxyType(dict(said.get("fix", {}))),
         extra=MappingProxyType(dict(said.get("with", {}))),
@@ -209,9 +213,24 @@ def _entry(folder: Path, said: Mapping[str, Any], first_seed: int) -> Entry:
     return entry
 
 
-def _metric(said: Mapping[str, Any]) -> Metric:
-    better = cast(Literal["higher", "lower"], said["better"])
-    return Metric(said["name"], said["measure"], MappingProxyType(dict(said["arguments"])), better)
+def _metric(where: str, said: Mapping[str, Any]) -> Metric:
+    where = f'{where}: metric "{said.get("name", "")}"'
+    needed = {"name", "measure", "better"}
+    _check_keys(where, said, needed, needed | {"arguments"})
+    if said["better"] not in ("higher", "lower"):
+        raise ScenarioError(f'{where}: better is {said["better"]!r}; it is "higher" or "lower"')
+    arguments = MappingProxyType(dict(said.get("arguments", {})))
+    return Metric(said["name"], said["measure"], arguments, cast(Literal["higher", "lower"], said["better"]))
+
+
+def _check_keys(where: str, said: Mapping[str, Any], needed: Set[str], known: Set[str]) -> None:
+    """Refuses unknown and missing keys."""
+    for key in sorted(set(said) - known):
+        near = nearest(key, sorted(known))
+        hint = f"; did you mean {near!r}?" if near else f"; known: {', '.join(sorted(known))}"
+        raise ScenarioError(f"{where} has the unknown key {key!r}{hint}")
+    for key in sorted(needed - set(said)):
+        raise ScenarioError(f"{where}: {key} is missing")
 
 
 def _folder() -> Path:

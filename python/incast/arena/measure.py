@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -64,15 +65,22 @@ def check(battery: str, entry: Entry) -> None:
 
 
 def _check_traffic(arguments: Mapping[str, Any], names: Collection[str]) -> None:
-    """Refuses arguments that name other traffic than there is."""
-    for key in ("flows", "group"):
-        found = arguments.get(key, ())
-        for text in [found] if isinstance(found, str) else found:
-            block = text.partition(".")[0]
-            if block not in names:
-                near = nearest(block, sorted(names))
-                hint = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(names))}"
-                raise ValueError(f"{key}: there is no traffic {block!r}; {hint}")
+    """Refuses arguments that name other traffic than there is: flows, and instants like ``start(burst)``."""
+    for key, value in arguments.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, Mapping):
+                _check_traffic(one, names)
+                continue
+            is_flows = key in ("flows", "group")
+            for block in [one.partition(".")[0]] if is_flows else _INSTANT.findall(str(one)):
+                if block not in names:
+                    near = nearest(block, sorted(names))
+                    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(names))}"
+                    raise ValueError(f"{key}: there is no traffic {block!r}; {hint}")
+
+
+_INSTANT = re.compile(r"\(([^)]*)\)")
+"""The block in an instant like ``start(burst)+600us``."""
 
 
 def _value(metric: Metric, view: View) -> Observed:

@@ -210,7 +210,7 @@ def started_flow(result: Result, flow: int | str) -> int:
         raise KeyError(f"{flow!r} means {len(found)} flows; write {flow}.0 for the first")
     mine = result.flows.column("flow") == found[0]
     if not mine.any():
-        raise KeyError(f"there is no flow {found[0]}")
+        raise KeyError(f"there is no flow {found[0]}; the run has {len(result.flows):,}, numbered from 0")
     if not result.flows.column("started")[mine][0]:
         raise KeyError(f"flow {found[0]} had not started when the run ended")
     return found[0]

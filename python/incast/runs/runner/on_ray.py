@@ -39,7 +39,7 @@ _MAY_PASS = (
 """Errors of Ray's own start-up after which another attempt may succeed."""
 
 _ATTEMPTS = 5
-"""Number of attempts to connect: about one in twenty fails on a busy machine."""
+"""Number of attempts to connect: of 21 on a busy machine one failed."""
 
 
 class Ray:
