@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blocks import block, joined, traffic
-from helpers import ROOT, SMALL, Incast
+from helpers import ROOT, SMALL, Incast, wait_until
 from incast import IncastWarning, Result, Scenario, _core
 from incast.results import limits
 
@@ -122,6 +122,28 @@ def test_rows_are_those_of_flows(incast: Incast) -> None:
     shown = incast.here("explain", "small")
     assert shown.returncode == 0
     assert fits(shown.stdout)
+
+
+def test_a_killed_run_is_explained_as_far_as_it_was_saved(incast: Incast) -> None:
+    # Two flows of the burst end soon and are saved; the long one would take as long as anyone waits.
+    (incast.folder / "long.toml").write_text(SMALL)
+    endless = ("--set", "run.until=1000s", "--set", "traffic.long.size=900GB")
+    process = incast.start("run", "long.toml", "--out", "out", "--quiet", *endless)
+    wait_until(lambda: bool(list(incast.folder.glob("out/limits/part-*.parquet"))), process)
+    process.kill()
+    process.communicate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IncastWarning)
+        result = Result.open(incast.folder / "out")
+    divided = result.limits
+    assert len(divided) == 2
+    parts = [divided.column(f"{name}_ps") for name in limits.names(result)]
+    assert np.asarray(np.sum(parts, axis=0)).tolist() == divided.column("time_ps").tolist()
+    for options in ([], ["--flow", str(divided.column("flow")[0])]):
+        shown = incast.here("explain", "out", *options)
+        assert shown.returncode == 0, shown.stderr
+        assert "NOT COMPLETE: the run was killed" in shown.stdout
+        assert fits(shown.stdout)
 
 
 def test_timeouts_and_the_longest_queue_are_named(incast: Incast) -> None:
