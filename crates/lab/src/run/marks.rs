@@ -112,33 +112,48 @@ fn queues<'a>(network: &Network, ports: &'a [PortTotals]) -> Vec<Queue<'a>> {
     ports.iter().filter(|port| !network.is_host(port.node)).filter_map(queue).collect()
 }
 
+/// A queue that was longer than a port sends in one base RTT, in a run without marks, and the algorithms that could have
+/// felt one.
+pub(super) struct Missing<'a> {
+    queue: Queue<'a>,
+    algorithms: BTreeSet<u16>,
+    ecn: Ecn,
+}
+
+impl<'a> Missing<'a> {
+    /// Returns the longest such queue of a run, measured in time.
+    ///
+    /// There is none where such a queue is no sign of congestion, or a base RTT is not known: packets that wait for
+    /// circuits, the many queues of BFC, and testbeds, whose kernels add to every round trip.
+    pub(super) fn of(ended: &Ended<'a>) -> Option<Self> {
+        let Simulation { network, switch, .. } = ended.simulation;
+        let (ecn, ports) = (switch.ecn?, &ended.outcome.ports);
+        let is_other = !ended.is_divided || network.circuits.is_some() || switch.bfc.is_some();
+        if is_other || ports.iter().any(|port| port.marked > 0) {
+            return None;
+        }
+        let long = queues(network, ports).into_iter().filter(|queue| queue.drain > ended.readers.base_rtt);
+        let felt = long.map(|queue| Self { algorithms: ended.readers.of(&queue, network), queue, ecn });
+        felt.filter(|missing| !missing.algorithms.is_empty())
+            .max_by_key(|Self { queue, .. }| (queue.drain, Reverse((queue.port.node, queue.port.port))))
+    }
+}
+
 /// Algorithms that read marks had none, although a queue was longer than a port sends in one base RTT: none of them
-/// means to leave such a queue, and a comparison of them compares nothing.
-///
-/// There is no verdict where such a queue is no sign of congestion, or a base RTT is not known: packets that wait for
-/// circuits, the many queues of BFC, and testbeds, whose kernels add to every round trip.
+/// means to leave such a queue, and a comparison of them compares nothing. Where the scenario has a warning about its
+/// thresholds already, that was the reason.
 pub(super) fn unmarked(ended: &Ended<'_>) -> Vec<Problem> {
     let Simulation { network, switch, transport, algorithms, .. } = ended.simulation;
-    let Some(ecn) = &switch.ecn else { return Vec::new() };
     let is_warned = ended.warnings.iter().any(|warning| warning.key.as_deref() == Some(KMIN));
-    let is_other = !ended.is_divided || network.circuits.is_some() || switch.bfc.is_some();
-    let ports = &ended.outcome.ports;
-    if is_warned || is_other || ports.iter().any(|port| port.marked > 0) {
-        return Vec::new();
-    }
-    let long = queues(network, ports).into_iter().filter(|queue| queue.drain > ended.readers.base_rtt);
-    let felt = long.map(|queue| (ended.readers.of(&queue, network), queue));
-    let longest = felt
-        .filter(|(of, _)| !of.is_empty())
-        .max_by_key(|(_, queue)| (queue.drain, Reverse((queue.port.node, queue.port.port))));
-    let Some((of, queue)) = longest else { return Vec::new() };
+    let missing = Missing::of(ended).filter(|_| !is_warned);
+    let Some(Missing { queue, algorithms: of, ecn }) = missing else { return Vec::new() };
     let names: Vec<&str> = of.iter().map(|&of| algorithms[usize::from(of)].name()).collect();
     let place = format!("{} port {}", network.nodes[queue.port.node as usize], queue.port.port);
     let base_rtt = ended.readers.base_rtt;
     let tenths = queue.drain.ps() * 10 / base_rtt.ps().max(1);
     let (peak, rtts) = (queue.port.peak_queue, format!("{}.{}", tenths / 10, tenths % 10));
     let packet = Bytes::new(transport.payload.get() + transport.header.get());
-    let Cause { key, value, hint } = Cause::of(ecn, switch, &queue, packet, base_rtt);
+    let Cause { key, value, hint } = Cause::of(&ecn, switch, &queue, packet, base_rtt);
     let problem = format!(
         "is {value}, and no packet was marked: the queue at {place} grew to {peak}, which takes {rtts} base RTTs to drain, \
          and no mark reported that to {}",

@@ -6,7 +6,7 @@ use incast_sim::describe::switch::Pfc;
 use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::{Outcome, PortTotals};
 
-use super::marks::{Readers, unmarked};
+use super::marks::{Missing, Readers, unmarked};
 use super::recorder::{Control, Output};
 use crate::load::Load;
 use crate::problem::Problem;
@@ -101,7 +101,7 @@ fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
     };
     let (one_in, least) = SLOW;
     let decides = held_back > 0 || finished < least || slow * one_in < finished;
-    (!decides && ended.is_divided && unmarked(ended).is_empty()).then(problem).into_iter().collect()
+    (!decides && ended.is_divided && Missing::of(ended).is_none()).then(problem).into_iter().collect()
 }
 
 /// PFC has lost packets, and that is no violation: whoever reads the result takes its network for lossless.

@@ -108,11 +108,11 @@ fn flows_that_end_before_a_mark_is_back_need_none() {
     let (peak, said) = Burst { long: "size = \"105KB\"", ..BURST }.warnings();
     assert_eq!((peak, said.len()), (50, 1), "{said:?}");
     // The queue is before h2, and the flow that could feel a mark goes to h3.
-    let other = "to = \"h3\"\n[[traffic]]\nkind = \"flows\"\nfrom = \"h4\"\nto = \"h2\"\nsize = \"104KB\"";
+    let other = "to = \"h3\"\n[[traffic]]\nname = \"third\"\nkind = \"flows\"\nfrom = \"h4\"\nto = \"h2\"\nsize = \"104KB\"";
     let lines = format!(
         "cc = {{ algorithm = \"dcqcn\" }}\nswitch.ecn = {{ {STEP} }}\n\
-         [[traffic]]\nkind = \"flows\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"50KB\"\n\
-         [[traffic]]\nkind = \"flows\"\nfrom = \"h0\"\n{other}\n"
+         [[traffic]]\nname = \"first\"\nkind = \"flows\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"50KB\"\n\
+         [[traffic]]\nname = \"second\"\nkind = \"flows\"\nfrom = \"h0\"\n{other}\n"
     );
     let (ran, keys) = run_of(&lines, &|_| {});
     assert_eq!(ran.outcome.ports.iter().map(|port| port.peak_queue.get()).max(), Some(50 * 1054));
@@ -143,14 +143,16 @@ fn one_cause_has_one_warning() {
     let keys: Vec<_> = said.iter().map(|warning| warning.key.as_deref().unwrap()).collect();
     assert_eq!(keys, ["switch.ecn.kmin"]);
     assert!(said[0].problem.contains("no queue grows longer"), "{said:?}");
-    let incast = |size: &str| {
+    let incast = |size: &str, buffer: &str| {
         let ecn = "kmin = \"20MB\", kmax = \"20MB\", pmax = 1.0";
         let lines = format!(
-            "cc = {{ algorithm = \"dcqcn\" }}\nswitch.ecn = {{ {ecn} }}\n\
+            "cc = {{ algorithm = \"dcqcn\" }}\nswitch = {{ buffer = \"{buffer}\", ecn = {{ {ecn} }} }}\n\
              [[traffic]]\nkind = \"incast\"\nto = \"h0\"\nsize = \"{size}\"\n"
         );
-        run_of(&lines, &|_| {}).1
+        let (ran, keys) = run_of(&lines, &|_| {});
+        (keys, ran.info.warnings.iter().any(|warning| warning.problem.contains("no queue grows longer")))
     };
-    assert_eq!(incast("500KB"), ["switch.ecn.kmin"]);
-    assert_eq!(incast("50KB"), ["cc.algorithm"]);
+    assert_eq!(incast("500KB", "unlimited"), (vec!["switch.ecn.kmin".to_owned()], false));
+    assert_eq!(incast("500KB", "20MB"), (vec!["switch.ecn.kmin".to_owned()], true));
+    assert_eq!(incast("50KB", "unlimited"), (vec!["cc.algorithm".to_owned()], false));
 }
