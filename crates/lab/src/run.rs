@@ -3,6 +3,7 @@
 
 mod counts;
 mod loads;
+mod marks;
 mod measured;
 mod recorder;
 mod verdicts;
@@ -250,6 +251,7 @@ fn run_beside(
     }
     let Notes { left_out, uncounted, resent, control, .. } = recorder.notes;
     let loads = recorder.notes.loads.finish(&outcome, &simulation.flows, job.groups, info.testbed.is_some());
+    let readers = std::mem::take(&mut recorder.notes.readers);
     let output = recorder.finish(seen)?;
 
     info.state = Written::Complete;
@@ -265,6 +267,8 @@ fn run_beside(
         resent,
         is_divided,
         control,
+        readers: &readers,
+        warnings: job.warnings,
     };
     let said = verdicts(&ended);
     info.warnings.extend(said.iter().map(Warning::from));

@@ -17,6 +17,7 @@ use incast_units::Time;
 use super::RunError;
 use super::counts::Counts;
 use super::loads::Loads;
+use super::marks::Readers;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
 use crate::results::chain::{Chains, JobLimits, Span};
@@ -385,6 +386,8 @@ pub(super) struct Notes<'a> {
     pub(super) loads: Loads<'a>,
     /// The part of congestion control in the times of flows.
     pub(super) control: Control,
+    /// The flows to which marks alone report congestion.
+    pub(super) readers: Readers,
 }
 
 /// The part of congestion control in the times of the flows that have any.
@@ -411,6 +414,7 @@ impl Watch for Notes<'_> {
                 self.control.slow += u64::from(10 * took > 11 * ideal);
             }
         }
+        self.readers.flows(records, self.simulation);
         self.loads.flows(records, &self.simulation.flows);
     }
 
@@ -447,6 +451,7 @@ impl<'a> Notes<'a> {
             uncounted: 0,
             loads: Loads::new(windows),
             control: Control::default(),
+            readers: Readers::new(simulation),
         }
     }
 

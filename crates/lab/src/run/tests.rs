@@ -2,6 +2,7 @@
 //! the disk does.
 
 mod damage;
+mod marks;
 mod stopped;
 
 use std::fs::{self, File};

@@ -6,6 +6,7 @@ use incast_sim::describe::switch::Pfc;
 use incast_sim::describe::transport::{Kind, Recovery};
 use incast_sim::record::{Outcome, PortTotals};
 
+use super::marks::{Missing, Readers, unmarked};
 use super::recorder::{Control, Output};
 use crate::load::Load;
 use crate::problem::Problem;
@@ -26,6 +27,10 @@ pub(super) struct Ended<'a> {
     pub(super) is_divided: bool,
     /// The part of congestion control in the times of flows.
     pub(super) control: Control,
+    /// The flows to which marks alone report congestion.
+    pub(super) readers: &'a Readers,
+    /// The warnings about the scenario.
+    pub(super) warnings: &'a [Problem],
 }
 
 /// A verdict: the things to say, if there are any.
@@ -35,6 +40,7 @@ type Verdict = fn(&Ended<'_>) -> Vec<Problem>;
 const VERDICTS: &[Verdict] = &[
     lost_captures,
     unsteady_loads,
+    unmarked,
     never_held_back,
     lossless_drops,
     tied_drops,
@@ -80,7 +86,7 @@ fn unsteady_loads(ended: &Ended<'_>) -> Vec<Problem> {
 /// at least.
 const SLOW: (u64, u64) = (10, 10);
 
-/// Results that do not depend on the algorithm tell nothing about it.
+/// Results that do not depend on the algorithm tell nothing about it. Where marks are missing, that is the reason.
 fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
     let Control { held_back, finished, slow } = ended.control;
     let problem = || {
@@ -95,7 +101,7 @@ fn never_held_back(ended: &Ended<'_>) -> Vec<Problem> {
     };
     let (one_in, least) = SLOW;
     let decides = held_back > 0 || finished < least || slow * one_in < finished;
-    (!decides && ended.is_divided).then(problem).into_iter().collect()
+    (!decides && ended.is_divided && Missing::of(ended).is_none()).then(problem).into_iter().collect()
 }
 
 /// PFC has lost packets, and that is no violation: whoever reads the result takes its network for lossless.
