@@ -215,14 +215,15 @@ rust:
 # they are, so only a change in Rust builds anything anew. A stamp of a build has the time at which that began: what was
 # changed during a build is built the next time.
 $(VENV)/.made:
+	@echo "making a virtual environment in $(VENV) (less than a minute)"
 	@./.ci/venv $(PYTHON) $(VENV)
 	@touch $@
 
 $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
-	@echo "building incast (the first time takes 5 to 15 minutes)"
+	@echo "building incast: the packages that it needs, then its core (the first time takes 5 to 15 minutes)"
 	@touch $@.begun
 	@$(PIP) install 'maturin>=1.9.4,<2'
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet --extras plot > /dev/null
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --extras plot
 	@mv $@.begun $@
 
 # The core for the tests: the one in use if it is up to date, else one without full optimisation, of which the
@@ -231,11 +232,11 @@ $(VENV)/.built: $(RUST) pyproject.toml $(VENV)/.made | rust
 $(VENV)/.testable: $(RUST) pyproject.toml $(VENV)/.made | rust
 	@touch $@.begun
 	@if ! [ -e $(VENV)/.built ] || [ -n "$$(find $(RUST) pyproject.toml -newer $(VENV)/.built)" ]; then \
-	    echo "building incast for the tests"; \
+	    echo "building incast for the tests: the packages that it needs, then its core (2 to 10 minutes)"; \
 	    rm -f $(VENV)/.built; \
 	    $(PIP) install 'maturin>=1.9.4,<2'; \
-	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet --extras plot \
-	        --features incast-sim/examples > /dev/null; \
+	    VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --extras plot \
+	        --features incast-sim/examples; \
 	fi
 	@mv $@.begun $@
 

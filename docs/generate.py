@@ -359,6 +359,15 @@ def judged_by_figure() -> str:
     return "\n\n" + "\n\n".join(texts) + "\n\n"
 
 
+def in_no_figure() -> str:
+    """Lists the algorithms that are in no run that a claim measures."""
+    names = builds.unjudged([one.name for one in _core.algorithms()], judged())
+    rows = [
+        f"- [{one.title}](../algorithms/{one.name}.md)" for one in _core.algorithms() if one.name in names
+    ]
+    return "\n\n" + ("\n".join(rows) or "None: figures run every algorithm.") + "\n\n"
+
+
 def set_ups() -> str:
     """Returns the set-up of each paper: its entries, baselines, deviations, and what is open."""
     papers = Path(__file__).parent.parent / "papers"
@@ -414,6 +423,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/network/probes-and-results.md": {"columns": columns},
     "docs/judged.md": {"algorithms": judged_by_algorithm, "figures": judged_by_figure},
     "docs/setups.md": {"setups": set_ups},
+    "docs/dev/mutants.md": {"in no figure": in_no_figure},
 }
 """By page: its lists, each with the function that makes it."""
 

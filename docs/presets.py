@@ -216,8 +216,10 @@ OWN: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """Transports and networks with a control of their own: names in place of presets, and the keys to set."""
 
 
-MARKED = ("dctcp", "dcqcn", "nscc", "mnscc", "smartt")
-"""The algorithms that read marks."""
+def reads_marks(algorithm: str) -> bool:
+    """Whether a preset of an algorithm reads marks."""
+    known = (catalogue.algorithm(algorithm, preset) for preset in all_presets(algorithm))
+    return any("ecn" in one.signals for one in known if one is not None)
 
 
 def marks(algorithm: str, network: Network) -> dict[str, Any]:
@@ -261,7 +263,7 @@ def needs(algorithm: str, network: Network) -> dict[str, Any]:
             "transport.recovery": "selective",
             "run.clock": "100ppm",
         }
-    if algorithm in MARKED:
+    if reads_marks(algorithm):
         changed["switch.ecn"] = marks(algorithm, network)
     return changed
 

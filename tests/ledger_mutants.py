@@ -113,7 +113,7 @@ MATTER = {
     "swift": ("base_target", "beta", "max_mdf"),
     "timely": ("beta", "t_low"),
 }
-"""Of the algorithms that no paper of the ledger proposes: the constants that matter most.
+"""Of the algorithms that no paper of the ledger proposes, and a figure runs: the constants that matter most.
 
 The gain of the decrease or its smoothing, and the step of the increase or the target.
 """
@@ -386,6 +386,50 @@ def mutants(
         found = bench.mutant(algorithm, parameter, classes.get(parameter, ""))
         if found is not None:
             yield found
+
+
+def on_page(page: str) -> tuple[dict[str, int], list[str]]:
+    """Returns for each algorithm on the page of mutants the most claims that notice, and those in no figure.
+
+    Args:
+        page: The text of docs/dev/mutants.md.
+    """
+    noticed: dict[str, int] = {}
+    for name, count in re.findall(r"^\| `([a-z0-9-]+)` .* \| (\d+) \|$", page, re.M):
+        noticed[name] = max(noticed.get(name, 0), int(count))
+    _, _, listed = page.partition("<!-- made: in no figure -->")
+    return noticed, re.findall(r"algorithms/([a-z0-9-]+)\.md", listed.partition("<!-- end -->")[0])
+
+
+def faults(page: str, algorithms: Sequence[str], twins: Path) -> list[str]:
+    """Returns a line for each thing that the page of mutants, :data:`MATTER` or the tests of the crate lack.
+
+    A claim notices a constant of each algorithm that a claim looks at. An algorithm that is in no figure has
+    a twin, whose tests notice its constants.
+
+    Args:
+        page: The text of docs/dev/mutants.md.
+        algorithms: All algorithms.
+        twins: The folder of the twins, ``crates/cc/tests``.
+    """
+    noticed, in_no_figure = on_page(page)
+    found = []
+    for name in algorithms:
+        known = name in OWN or name in MATTER
+        twin = twins / f"twin_{name.replace('-', '_')}.rs"
+        if name in in_no_figure and (known or name in noticed):
+            found.append(f"{name}: no figure runs it: take it out of MATTER, and its rows out of the page")
+        elif name in in_no_figure and not twin.exists():
+            found.append(f"{name}: no figure runs it, so that its constants need {twin.name}")
+        elif name not in in_no_figure and not known:
+            found.append(
+                f"{name}: a figure runs it, or docs/generate.py was not run since it is there: name the "
+                f"constants that matter most in MATTER, or run docs/generate.py"
+            )
+        elif name not in in_no_figure and not noticed.get(name):
+            found.append(f"{name}: a figure runs it, and no row of the page has a claim that notices")
+    others = {*OWN, *MATTER, *noticed, *in_no_figure} - set(algorithms)
+    return found + [f"{name}: there is no such algorithm" for name in sorted(others)]
 
 
 HEAD = """\

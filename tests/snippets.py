@@ -162,7 +162,7 @@ class Runner:
     def console(self, block: Block) -> None:
         """Runs the commands of a block and compares what they print."""
         made: list[str] = []
-        wrong = []
+        wrong, stuck = [], False
         for command, shown in commands(block):
             found = [line.rstrip() for line in self.shell(strip_comment(command), block).splitlines()]
             open_ended = "small" in block.say or any("…" in line for line in shown)
@@ -177,8 +177,9 @@ class Runner:
             if shown and "small" not in block.say and not agree(shown, found):
                 text = "\n".join
                 wrong.append(f"{command}\n--- the page shows\n{text(shown)}\n--- it prints\n{text(found)}")
+                stuck = stuck or not agree(now, found)
         if wrong:
-            raise DifferentError(block, "\n".join(wrong), made)
+            raise DifferentError(block, "\n".join(wrong), made, stuck)
 
     def python(self, block: Block) -> None:
         """Runs Python in the page's namespace and keeps what it prints."""
@@ -226,12 +227,57 @@ class DifferentError(AssertionError):
     """A block prints something else than the page shows.
 
     Attributes:
-        made: The lines that the block should have.
+        made: The lines that the block should have, as far as they can be known.
+        stuck: Whether a part with ``…`` stays as it is, since the output differs too much.
     """
 
-    def __init__(self, block: Block, text: str, made: list[str]) -> None:
+    def __init__(self, block: Block, text: str, made: list[str], stuck: bool = False) -> None:
         super().__init__(f"{block.place}: {text}")
         self.made = made
+        self.stuck = stuck
+
+
+def check(page: Path, runner: Runner, update: bool) -> list[str]:
+    """Runs the blocks of a page, and writes what they print now into it if it is to be updated.
+
+    Returns:
+        The places of the blocks that an update could not bring up to date.
+
+    Raises:
+        AssertionError: When the page is wrong.
+    """
+    found, stuck = blocks(page), []
+    for index, block in enumerate(found):
+        if block.language not in LANGUAGES:
+            continue
+        try:
+            runner.run(block)
+        except DifferentError as different:
+            if not update:
+                raise
+            replace(page, index, different.made)
+            stuck += [index] if different.stuck else []
+        after = found[index + 1] if index + 1 < len(found) else None
+        if block.language == "python" and after and "output" in after.say:
+            shown, printed = (
+                [line.rstrip() for line in lines] for lines in (after.lines, runner.printed.splitlines())
+            )
+            if not agree(shown, printed):
+                assert update, f"{after.place}: it prints\n{runner.printed}"
+                made = abridged(shown, printed) if any("…" in line for line in shown) else printed
+                replace(page, index + 1, made)
+                stuck += [] if agree(made, printed) else [index + 1]
+    # Blocks that became longer have moved those that follow.
+    now = blocks(page)
+    return [now[index].place for index in stuck]
+
+
+def replace(page: Path, index: int, made: list[str]) -> None:
+    """Puts other lines into a block of a page."""
+    block = blocks(page)[index]
+    lines = page.read_text().splitlines()
+    lines[block.line - 1 : block.line - 1 + len(block.lines)] = [" " * block.indent + line for line in made]
+    page.write_text("\n".join(lines) + "\n")
 
 
 def commands(block: Block) -> list[tuple[str, list[str]]]:

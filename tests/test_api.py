@@ -288,6 +288,16 @@ def test_defaults_have_a_class_of_evidence() -> None:
     assert found["swift", "base_target"] == "artifact"
 
 
+def test_an_algorithm_says_which_signals_a_preset_reads() -> None:
+    """DCQCN answers notifications in its paper, and marks on acknowledgements in HPCC's artifact."""
+    cases = {("dcqcn", "paper"): ["ecn", "cnp"], ("dcqcn", "mellanox"): ["ecn"], ("hpcc", None): ["int"]}
+    for (name, preset), signals in cases.items():
+        known = incast.catalogue.algorithm(name, preset)
+        assert known is not None
+        assert known.signals == signals, name
+    assert next(one for one in incast.algorithms() if one.name == "constant").signals == []
+
+
 def test_algorithms_have_a_family_and_needs() -> None:
     known = {algorithm.name: algorithm for algorithm in incast.algorithms()}
     families = [family.name for family in incast.families()]

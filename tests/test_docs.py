@@ -19,7 +19,7 @@ from PIL import Image
 
 import incast
 from helpers import ROOT, Incast
-from snippets import LANGUAGES, Block, DifferentError, Runner, agree, blocks, shims
+from snippets import LANGUAGES, Block, Runner, blocks, check, shims
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 UPDATE = bool(os.environ.get("UPDATE_DOCS"))
@@ -66,30 +66,14 @@ def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("target"))
     runner = Runner(folder, shims(tmp_path / "bin"))
-    found = blocks(page)
-    for index, block in enumerate(found):
-        if block.language not in LANGUAGES:
-            continue
-        try:
-            runner.run(block)
-        except DifferentError as different:
-            if not UPDATE:
-                raise
-            replace(page, index, different.made)
-        after = found[index + 1] if index + 1 < len(found) else None
-        if block.language == "python" and after and "output" in after.say:
-            printed = [line.rstrip() for line in runner.printed.splitlines()]
-            if not agree([line.rstrip() for line in after.lines], printed):
-                assert UPDATE, f"{after.place}: it prints\n{runner.printed}"
-                replace(page, index + 1, printed)
-
-
-def replace(page: Path, index: int, made: list[str]) -> None:
-    """Puts other lines into a block of a page."""
-    block = blocks(page)[index]
-    lines = page.read_text().splitlines()
-    lines[block.line - 1 : block.line - 1 + len(block.lines)] = [" " * block.indent + line for line in made]
-    page.write_text("\n".join(lines) + "\n")
+    stuck = check(page, runner, UPDATE)
+    if stuck:
+        lines = "\n".join(f"  {place}" for place in stuck)
+        pytest.fail(
+            f"blocks with … that no longer match, and that UPDATE_DOCS=1 cannot bring up to date:\n{lines}\n"
+            "change these by hand",
+            pytrace=False,
+        )
 
 
 def test_what_is_not_run_is_counted_and_says_why() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import ROOT, Incast
 from incast import algorithms, catalogue
-from incast.ledger import find
+from incast.ledger import builds, find
 from ledger_mutants import (
     MAIN,
     MATTER,
@@ -20,6 +20,7 @@ from ledger_mutants import (
     Bench,
     constants,
     control,
+    faults,
     mutants,
     mutated,
     own_preset,
@@ -27,6 +28,7 @@ from ledger_mutants import (
 )
 
 PAGE = ROOT / "docs" / "dev" / "mutants.md"
+TWINS = ROOT / "crates" / "cc" / "tests"
 
 CHEAP = {
     "oscar.steepest_fall": "oscar/letter",
@@ -153,5 +155,48 @@ def test_the_page_has_todays_constants() -> None:
     assert {key for key, each in known.items() if each in MAIN} <= set(of_papers)
     for algorithm, bold, name, _, noticed in rows:
         assert not bold or int(noticed) > 0, (algorithm, name)
-    assert {algorithm for algorithm, *_, noticed in rows if int(noticed) > 0} == {*OWN, *MATTER}
-    assert {*OWN, *MATTER} == {each.name for each in algorithms()}
+    assert len(rows) >= 100
+    assert faults(PAGE.read_text(), [each.name for each in algorithms()], TWINS) == []
+
+
+def test_an_algorithm_that_no_figure_runs_needs_a_twin_and_no_claim(tmp_path: Path) -> None:
+    """A made-up algorithm, stork, in and out of the list of the page."""
+    page, names = PAGE.read_text(), [*(each.name for each in algorithms()), "stork"]
+    [fault] = faults(page, names, TWINS)
+    assert fault.startswith("stork: a figure runs it, or docs/generate.py was not run")
+    listed = page.replace(
+        "<!-- made: in no figure -->",
+        "<!-- made: in no figure -->\n\n- [Stork](../algorithms/stork.md)\n\n",
+    )
+    assert listed != page
+    shutil.copytree(TWINS, tmp_path / "tests", ignore=shutil.ignore_patterns("[!t]*"))
+    [fault] = faults(listed, names, tmp_path / "tests")
+    assert fault == "stork: no figure runs it, so that its constants need twin_stork.rs"
+    (tmp_path / "tests" / "twin_stork.rs").touch()
+    assert faults(listed, names, tmp_path / "tests") == []
+    # Without the algorithm the list names one that there is not.
+    assert faults(listed, names[:-1], TWINS) == ["stork: there is no such algorithm"]
+
+
+def test_an_algorithm_that_a_figure_runs_needs_a_row_in_which_a_claim_notices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page, names = PAGE.read_text(), [*(each.name for each in algorithms()), "stork"]
+    monkeypatch.setitem(MATTER, "stork", ("wings",))
+    lacks = "stork: a figure runs it, and no row of the page has a claim that notices"
+    assert faults(page, names, TWINS) == [lacks]
+    row = "| `stork` wings | | 2 | 2.5 | 3 | 1 | 0 |\n"
+    assert faults(page + row, names, TWINS) == [lacks]
+    assert faults(page + row.replace("| 0 |", "| 1 |"), names, TWINS) == []
+    listed = page.replace("<!-- made: in no figure -->", "<!-- made: in no figure -->](algorithms/stork.md)")
+    [fault] = faults(listed, names, TWINS)
+    assert fault.startswith("stork: no figure runs it: take it out")
+
+
+def test_the_algorithms_in_no_figure_follow_from_the_claims() -> None:
+    """Stork is only beside the claims of one figure, and measured in another."""
+    stork, oscar = builds.Build("stork", "paper"), builds.Build("oscar", "fair")
+    beside = builds.Judged("oscar/one", (oscar,), (stork,))
+    measured = builds.Judged("oscar/two", (oscar, stork), ())
+    assert builds.unjudged(["stork", "oscar", "swift"], [beside]) == ["stork", "swift"]
+    assert builds.unjudged(["stork", "oscar", "swift"], [beside, measured]) == ["swift"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -103,6 +104,21 @@ def test_amounts_have_three_digits_and_ratios_an_end() -> None:
     # (300 + 100 + 1)² / (3 · (90,000 + 10,000 + 1)) = 160,801 / 300,003.
     assert one.shared() == "90.0 % 0.54"
     assert presets.Measured(0.0, (0, 0), ("a", "b"), 0.0, 0.0, 1).shared() == "0.0 % –"
+
+
+def test_switches_mark_where_an_algorithm_reads_marks() -> None:
+    """DCTCP marks above a fifth of 62,500 bytes; Swift reads delays alone."""
+    network = presets.NETWORKS[0]
+    assert presets.needs("dctcp", network)["switch.ecn"]["kmin"] == "12500B"
+    assert presets.needs("dcqcn", network)["switch.ecn"]["kmax"] == "400000B"
+    for name in ("swift", "lswift", "oscar", "bfc"):
+        assert "switch.ecn" not in presets.needs(name, network), name
+
+
+def test_the_rules_of_the_page_name_every_algorithm_that_reads_marks() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| [^|]*\bmarks\b", presets.SUMMARY.read_text(), re.MULTILINE)
+    named = sorted(title for row in rows for title in row.split(", "))
+    assert named == sorted(one.title for one in incast.algorithms() if presets.reads_marks(one.name))
 
 
 def test_every_preset_that_is_a_letter_or_public_code_exists() -> None:

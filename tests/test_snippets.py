@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from snippets import Block, DifferentError, Runner, agree, merged, shims
+import snippets
+from snippets import Block, DifferentError, Runner, agree, check, merged, shims
 
 
 @pytest.fixture
@@ -44,6 +45,29 @@ def test_another_output_is_noticed_and_the_right_one_known(runner: Runner) -> No
     with pytest.raises(DifferentError) as error:
         runner.run(block("console", "$ echo one\none\n$ echo two\nthree"))
     assert error.value.made == ["$ echo one", "one", "$ echo two", "two"]
+
+
+def test_an_update_names_the_blocks_with_parts_left_out_that_it_cannot_write(
+    runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers are followed, another unit is not; the first block grows by a line, which moves the second."""
+    monkeypatch.setattr(snippets, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    grows = "```console\n$ printf '1\\n2\\n'\n1\n```\n"
+    unit = "```console\n$ echo 5 ms; echo more\n5 us\n…\n```\n"
+    number = "```console\n$ echo 7 ms; echo more\n6 ms\n…\n```\n"
+    printed = "```python\nprint('4 ms, then more')\n```\n<!-- test: output -->\n```text\n{} …\n```\n"
+    page.write_text(grows + unit + number + printed.format("3 ms,") + printed.format("3 us,"))
+    with pytest.raises(DifferentError):
+        check(page, runner, update=False)
+    assert check(page, runner, update=True) == ["page.md:7", "page.md:28"]
+    assert page.read_text() == (
+        grows.replace("\n1\n`", "\n1\n2\n`")
+        + unit
+        + number.replace("6 ms", "7 ms")
+        + printed.format("4 ms,")
+        + printed.format("3 us,")
+    )
 
 
 def test_a_command_may_go_on_in_the_next_line(runner: Runner) -> None:

@@ -920,6 +920,9 @@ class Algorithm:
     @property
     def parameters(self) -> list[Parameter]:
         """Its parameters with the values of the chosen preset."""
+    @property
+    def signals(self) -> list[str]:
+        """The names of the signals that the chosen preset reads beyond times and counts, as ``"ecn"``."""
 
     @property
     def kernel(self) -> KernelEntry | None:

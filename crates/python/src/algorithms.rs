@@ -28,6 +28,8 @@ pub(crate) struct Algorithm {
     presets: Vec<(&'static str, &'static str)>,
     /// Its parameters with the values of the chosen preset.
     parameters: Vec<Parameter>,
+    /// The names of the signals that the chosen preset reads, beyond times and counts.
+    signals: Vec<&'static str>,
     /// Its entry in the Linux kernel, if it runs there.
     kernel: Option<KernelEntry>,
 }
@@ -193,6 +195,7 @@ fn named(name: &str, preset: Option<&str>) -> Option<Algorithm> {
         state_bytes: info.state_bytes,
         presets,
         parameters,
+        signals: params.signals().names().collect(),
         kernel: info
             .kernel
             .map(|kernel| KernelEntry { name: kernel.name(), signals: kernel.signals().names().collect() }),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,17 @@ def judged(figure: Figure) -> Judged:
         for build in builds(spec):
             (claims if spec.name in measured else others)[build] = None
     return Judged(figure.id, tuple(claims), tuple(build for build in others if build not in claims))
+
+
+def unjudged(algorithms: Iterable[str], figures: Sequence[Judged]) -> list[str]:
+    """Returns the algorithms that are in no run that a claim measures.
+
+    Args:
+        algorithms: Names, in the order of the result.
+        figures: The builds of all figures.
+    """
+    in_claims = {build.algorithm for one in figures for build in one.claims}
+    return [name for name in algorithms if name not in in_claims]
 
 
 def builds(spec: RunSpec) -> list[Build]:
