@@ -18,6 +18,8 @@ from incast.runs.sweep.plan import Plan
 
 T = TypeVar("T")
 
+_NONE: frozenset[str] = frozenset()
+
 _COUNTED = tuple((size, name) for size in stats.SIZE_CLASSES for name in ("flows", "unfinished"))
 """The numbers of flows that are kept of each run."""
 
@@ -112,7 +114,7 @@ class Records(Mapping[int, Run]):
         values = {name: column.values[n] for name, column in self._columns.items() if column.has[n]}
         known = RunNumbers(
             values,
-            self._at_least.get(n, frozenset()),
+            self._at_least.get(n, _NONE),
             bool(self._bounded[n]),
             self._missing.get(n, {}),
         )
@@ -164,7 +166,7 @@ class Records(Mapping[int, Run]):
 
     def at_least(self, n: int) -> frozenset[str]:
         """Returns the names of the numbers of a run that are only lower bounds."""
-        return self._at_least.get(n, frozenset())
+        return self._at_least.get(n, _NONE)
 
 
 class _Column:
