@@ -94,13 +94,13 @@ def test_the_table_has_the_numbers_of_the_results(tmp_path: Path) -> None:
     file.write_text(SCENARIO)
     plan = sweep.plan(file, ["traffic.0.size=1KB,2KB"], seeds=2, results=tmp_path / "runs")
     done = sweep.run(plan, folder=tmp_path / "out", executor=Copies(one))
-    assert list(done.table.column("seed")) == [1, 2, 1, 2]
-    assert list(done.table.column("traffic.0.size")) == ["1KB", "1KB", "2KB", "2KB"]
-    assert list(done.table.column("fingerprint")) == [info["outcome"]["fingerprint"]] * 4
-    assert list(done.table.column("hops")) == [info["outcome"]["hops"]] * 4
-    assert list(done.table.column("slowdown_all_mean")) == [1.0] * 4
-    assert list(done.table.column("job_time_mean_ps")) == [None] * 4
-    assert list(done.table.column("result")) == [run.folder.name for run in plan.runs]
+    assert done.table.column("seed") == [1, 2, 1, 2]
+    assert done.table.column("traffic.0.size") == ["1KB", "1KB", "2KB", "2KB"]
+    assert done.table.column("fingerprint") == [info["outcome"]["fingerprint"]] * 4
+    assert done.table.column("hops") == [info["outcome"]["hops"]] * 4
+    assert done.table.column("slowdown_all_mean") == [1.0] * 4
+    assert done.table.column("job_time_mean_ps") == [None] * 4
+    assert done.table.column("result") == [run.folder.name for run in plan.runs]
     assert done.behind(("2KB",), "all") == [1, 1]
     assert done.behind(("2KB",), "all", 2) == [1]
 

@@ -33,7 +33,7 @@ class Column:
     Attributes:
         name: Its name; a quantity's ends in its unit.
         kind: ``text``, ``unsigned`` or ``number``.
-        values: One for each row; None where there is none.
+        values: One for each row, perhaps made when it is asked for; None where there is none.
     """
 
     name: str
@@ -50,9 +50,10 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
-    def column(self, name: str) -> Sequence[Any]:
+    def column(self, name: str) -> list[Any]:
         """Returns the values of a column."""
-        return next(column.values for column in self.columns if column.name == name)
+        values = next(column.values for column in self.columns if column.name == name)
+        return values if isinstance(values, list) else list(values)
 
     def save(self, path: Path) -> list[Path]:
         """Writes it as Parquet and as CSV; each file appears only once it is whole.
@@ -218,6 +219,8 @@ def _warnings(runs: Sequence[int], made: Records) -> str:
 
 def _axes(plan: Plan, runs: Sequence[Run]) -> list[Column]:
     def values(axis: int) -> Sequence[str]:
+        if isinstance(runs, list):
+            return [run.values[axis] for run in runs]
         return Lazy(len(runs), lambda row: runs[row].values[axis])
 
     return [Column(a.key, "text", values(n)) for n, a in enumerate(plan.axes)]
