@@ -15,6 +15,7 @@ from helpers import ROOT, Incast
 from incast import ScenarioError, sweep
 from incast.results.decide import Word
 from incast.runs.sweep.decisions import Numbers, decide
+from incast.runs.sweep.records import Records
 
 RANDOM = "traffic=[{kind='poisson', sizes='20KB', load=0.4, duration='300us'}]"
 """Random flows in place of the small scenario's."""
@@ -149,11 +150,15 @@ def test_a_run_that_stalls_makes_its_comparisons_too_few_and_no_others(
     done = sweep.run(what, folder=tmp_path / "out", baseline=sweep.baseline_of(what))
     infos = {n: json.loads((run.folder / "result.json").read_text()) for n, run in enumerate(what.runs)}
     pairs = [(("oscar",), ("hpcc",)), (("swift",), ("hpcc",))]
-    before = decide(Numbers(what, infos), pairs, 3)
+    records = Records(what)
+    for n, info in infos.items():
+        records.take(n, info)
+    before = decide(Numbers(what, records), pairs, 3)
     assert before == list(done.decisions)
     # The second run of OSCAR.
     infos[4]["outcome"]["end"] = "stalled"
-    oscar, swift = decide(Numbers(what, infos), pairs, 3)
+    records.take(4, infos[4])
+    oscar, swift = decide(Numbers(what, records), pairs, 3)
     assert {(d.word, d.why) for d in oscar.differences.values()} == {
         (Word.TOO_FEW, "no value in 1 of 3 seeds")
     }

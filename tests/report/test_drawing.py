@@ -142,8 +142,7 @@ def test_a_lower_bound_is_hollow_and_has_no_interval(tmp_path: Path) -> None:
     runs = []
     for run in first.runs:
         # All numbers are only bounds, as where flows did not finish.
-        bounded = replace(run)
-        bounded.__dict__["_numbers"] = replace(run._numbers, at_least=frozenset(run.numbers))
+        bounded = replace(run, known=replace(run.read, at_least=frozenset(run.numbers)))
         runs.append(bounded)
     made = replace(made, entries=(replace(first, runs=tuple(runs)), *made.entries[1:]))
     html = drawn(made)

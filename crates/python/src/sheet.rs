@@ -11,7 +11,7 @@ use crate::error;
 
 /// A column: its name, its type (`text`, `integer`, `unsigned`, `number` or `flag`), its values with
 /// `None` where one is missing.
-type Column<'py> = (String, String, Vec<Bound<'py, PyAny>>);
+type Column<'py> = (String, String, Bound<'py, PyAny>);
 
 /// Writes columns of equal length as a Parquet file, which appears under its name only once it is whole.
 #[pyfunction]
@@ -26,7 +26,7 @@ pub(crate) fn write_parquet(path: PathBuf, columns: Vec<Column<'_>>) -> PyResult
     incast_lab::results::write_sheet(&path, &batch).map_err(error::result)
 }
 
-fn array(kind: &str, values: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
+fn array(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     Ok(match kind {
         "text" => Arc::new(StringArray::from(each::<String>(values)?)),
         "integer" => Arc::new(Int64Array::from(each::<i64>(values)?)),
@@ -37,6 +37,7 @@ fn array(kind: &str, values: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
     })
 }
 
-fn each<'py, T: for<'a> FromPyObject<'a, 'py>>(values: &[Bound<'py, PyAny>]) -> PyResult<Vec<Option<T>>> {
-    values.iter().map(|v| v.extract::<Option<T>>().map_err(Into::into)).collect()
+/// Reads the values one after the other: a column may make each when it is asked for.
+fn each<'py, T: for<'a> FromPyObject<'a, 'py>>(values: &Bound<'py, PyAny>) -> PyResult<Vec<Option<T>>> {
+    values.try_iter()?.map(|v| v?.extract::<Option<T>>().map_err(Into::into)).collect()
 }

@@ -175,7 +175,7 @@ def _several(options: argparse.Namespace) -> int:
     if options.plot:
         firsts = {run.values[0]: run.folder for run in what.runs[:: what.seeds] if is_complete(run.folder)}
         if firsts:
-            print(f"of seed {what.runs[0].scenario.seed}:")
+            print(f"of seed {what.runs[0].seed}:")
             for path in pictures({label: Result.open(where) for label, where in firsts.items()}, done.folder):
                 print(f"picture {path}")
     return required.code(1 if done.state.failures else 0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from incast import catalogue
-from incast.cli import hops
+from incast.cli import explained, hops
 from incast.cli.options import Commands, add_command, count, flag_option
 from incast.cli.show import head, not_complete, open_result
 from incast.cli.table import columns, number, paragraph, table
@@ -21,6 +21,7 @@ from incast.results import Table, limits
 from incast.results.result import Result
 from incast.results.titles import number_of
 from incast.runs.hops import hops_of, started_flow
+from incast.runs.sweep.manifest import read
 from incast.scenario.cautions import knowing
 
 WORST = 10
@@ -44,12 +45,16 @@ def add(commands: Commands) -> None:
         "window, its rate, other packets at its card, pauses, repairs of losses, or answers of "
         "its receiver.",
     )
-    sub.add_argument("result", type=Path, metavar="RESULT", help="the folder of a result")
+    sub.add_argument(
+        "result",
+        type=Path,
+        metavar="RESULT",
+        help="the folder of a result; or of a sweep, for the shares of each of its runs",
+    )
     one = sub.add_mutually_exclusive_group()
     one.add_argument(
         "--worst",
         type=count,
-        default=WORST,
         metavar="N",
         help=f"how many of the slowest flows are shown (default: {WORST})",
     )
@@ -63,14 +68,16 @@ def add(commands: Commands) -> None:
 
 
 def act(options: argparse.Namespace) -> int:
-    """Prints the divided times of all flows and of the slowest, or of one."""
+    """Prints the divided times of all flows and of the slowest, or of one; of a sweep those of each run."""
+    if read(options.result) is not None:
+        return _of_sweep(options)
     result = open_result(options.result)
     check(options.result, result)
     if options.hops and options.flow is None:
         print("incast: --hops are those of one flow: add --flow FLOW", file=sys.stderr)
         return _BAD_INPUT
     if options.flow is None:
-        print("\n\n".join([_above(options.result, result), *_overview(result, options.worst)]))
+        print("\n\n".join([_above(options.result, result), *_overview(result, options.worst or WORST)]))
         return 0
     try:
         text = one_flow(result, options.flow)
@@ -80,6 +87,20 @@ def act(options: argparse.Namespace) -> int:
         print(f"incast: {error.args[0]}", file=sys.stderr)
         return _BAD_INPUT
     print(f"{_above(options.result, result)}\n\n{text}")
+    return 0
+
+
+def _of_sweep(options: argparse.Namespace) -> int:
+    """Prints the divided times of the runs of a sweep."""
+    given = {"--flow": options.flow, "--worst": options.worst, "--hops": options.hops}
+    if wrong := next((name for name, value in given.items() if value), None):
+        print(
+            f"incast: {wrong} is about the flows of one run, and {options.result} is a sweep: name one of "
+            f"its results\n    help: `incast explain {options.result}` lists them",
+            file=sys.stderr,
+        )
+        return _BAD_INPUT
+    print(explained.text(options.result))
     return 0
 
 

@@ -54,7 +54,7 @@ def open_result(folder: Path) -> Result:
         more = "\n      …" if len(of_sweep) > 5 else ""
         raise ResultError(
             f"{folder} is a sweep, not a result\n"
-            f"    help: `incast table {folder}` and `incast report {folder}` "
+            f"    help: `incast table {folder}`, `incast report {folder}` and `incast explain {folder}` "
             f"take it; else name one of its {len(of_sweep):,} results:{shown}{more}"
         )
     inside = sorted(path.parent.name for path in folder.glob("*/result.json"))

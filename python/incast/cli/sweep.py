@@ -327,10 +327,7 @@ def _marked(
     """Marks a percentile that is the largest value of a run, of one seed or of any."""
     if measure.rank is None or measure.slowdown_of is None:
         return text
-    by_seed = done.behind.get(values, {})
-    size = measure.slowdown_of
-    behind = [of[size] for its_seed, of in by_seed.items() if seed in (None, its_seed)]
-    return marked.percentile(text, measure.rank, behind)
+    return marked.percentile(text, measure.rank, done.behind(values, measure.slowdown_of, seed))
 
 
 def _is_bound(sheet: Sheet, name: str, n: int) -> bool:

@@ -82,7 +82,7 @@ def headings(axes: Sequence[Axis]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class RunNumbers:
     """The numbers of a run.
 
     Attributes:
@@ -107,12 +107,14 @@ class Run:
         info: The content of its ``result.json``.
         open: Reads its tables; None where only its numbers are known.
         calls: Measures that are numbers of it, too, by the names of their columns.
+        known: Its numbers, where they have been read before; else they are read when they are asked for.
     """
 
     seed: int
     info: Mapping[str, Any] = field(repr=False)
     open: Callable[[], Result] | None = field(default=None, repr=False)
     calls: tuple[Call, ...] = field(default=(), repr=False)
+    known: RunNumbers | None = field(default=None, repr=False, compare=False)
     _called: dict[str, Quantity | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -126,34 +128,37 @@ class Run:
 
         Slowdowns count unfinished flows with their lower bounds, if the tables of the run can be read.
         """
-        return self._numbers.values
+        return self.read.values
 
     @property
     def at_least(self) -> frozenset[str]:
         """The numbers that are only lower bounds, since flows did not finish."""
-        return self._numbers.at_least
+        return self.read.at_least
 
     @property
     def bounded(self) -> bool:
         """Whether unfinished flows are counted in the slowdowns, with their lower bounds."""
-        return self._numbers.bounded
+        return self.read.bounded
 
     @property
     def missing(self) -> dict[str, str]:
         """Reasons for which calls have no value, by the names of their columns."""
-        return self._numbers.missing
+        return self.read.missing
 
     @cached_property
-    def _numbers(self) -> _Numbers:
+    def read(self) -> RunNumbers:
+        """All of its numbers, which are read once."""
+        if self.known is not None:
+            return self.known
         if not self.info.get("outcome"):
-            return _Numbers({}, frozenset(), False, {})
+            return RunNumbers({}, frozenset(), False, {})
         result = None
         if self.open is not None and (self.calls or stats.unfinished_classes(self.info)):
             with suppress(ResultError):
                 result = self.open()
         if result is None:
             why = "the tables of the run cannot be read"
-            return _Numbers(
+            return RunNumbers(
                 stats.metrics(self.info), frozenset(), False, {call.column: why for call in self.calls}
             )
         values, at_least = censored.metrics(result)
@@ -168,7 +173,7 @@ class Run:
             values[call.column] = in_column(found)
             if found.at_least:
                 at_least |= {call.column}
-        return _Numbers(values, at_least, True, missing)
+        return RunNumbers(values, at_least, True, missing)
 
     def value(self, measure: Asked) -> float | None:
         """The value of a measure; None where it has none.

@@ -562,7 +562,8 @@ def _steps(time: Ints, samples: Ints) -> Ints:
 def parse_info(text: str) -> dict[str, Any]:
     """Returns the content of a ``result.json``.
 
-    Thousands of them are kept in a sweep: they share their keys, which would take two fifths of the memory.
+    Thousands of them are in the grid of a sweep: they share their keys, which would take two fifths of the
+    memory.
 
     Args:
         text: The file.

@@ -404,16 +404,43 @@ def limit_shares_of(infos: Iterable[Mapping[str, Any]], block: str | None = None
     Returns:
         As :func:`limit_shares`.
     """
-    total, by_limit = 0, dict.fromkeys(LIMITS, 0)
+    of = limit_times_of(infos, block)
+    return {name: time / of.time_ps for name, time in of.by_limit.items()} if of.time_ps else {}
+
+
+@dataclass(frozen=True)
+class LimitTimes:
+    """The divided time of flows.
+
+    Attributes:
+        flows: Number of the flows.
+        time_ps: Their summed time, in picoseconds.
+        by_limit: Its parts by what kept their next packet back; 0 for a limit that took none.
+    """
+
+    flows: int
+    time_ps: int
+    by_limit: Mapping[str, int]
+
+
+def limit_times_of(infos: Iterable[Mapping[str, Any]], block: str | None = None) -> LimitTimes:
+    """Returns the divided time of the flows of several runs.
+
+    Args:
+        infos: What ``result.json`` of each run says.
+        block: A traffic block, for its flows only.
+    """
+    flows, total, by_limit = 0, 0, dict.fromkeys(LIMITS, 0)
     for info in infos:
         every = [one for one in info["summary"].get("limits", []) if one["class"] == "all"]
         several = any(one["group"] is not None for one in every)
         for one in every:
             if one["group"] == (block if several else None):
+                flows += one["flows"]
                 total += one["time_ps"]
                 for name in LIMITS:
                     by_limit[name] += one["limits_ps"].get(name, 0)
-    return {name: time / total for name, time in by_limit.items()} if total else {}
+    return LimitTimes(flows, total, by_limit)
 
 
 def fewest_flows(infos: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from incast._lazy import Lazy
 from incast.progress import Failure, State
 from incast.results.result import Result, is_sound
 from incast.runs import store
@@ -46,11 +48,12 @@ class Batch:
 
     def __init__(self, jobs: Sequence[Job], state: State | None = None) -> None:
         """Takes the runs, and the progress of batches before this one, to which its own is added."""
-        self.jobs = tuple(jobs)
+        self.jobs = jobs
         self.state = State(0) if state is None else state
         self.state.runs += len(self.jobs)
         self._failed_before = list(self.state.failures)
-        self._found: dict[int, str] = {}
+        self._failed: list[tuple[int, Failure]] = []
+        self._arrived: Callable[[int, dict[str, Any]], None] | None = None
         self.infos: dict[int, dict[str, Any]] = {}
         self.errors: dict[int, str] = {}
         self.results: dict[int, Result] = {}
@@ -65,6 +68,7 @@ class Batch:
         limit_s: float | None = None,
         watch: Callable[[State], None] | None = None,
         progressed: Callable[[Batch], None] | None = None,
+        arrived: Callable[[int, dict[str, Any]], None] | None = None,
     ) -> None:
         """Makes the runs without existing results. A run that fails does not stop the others.
 
@@ -74,13 +78,17 @@ class Batch:
             limit_s: Wall time after which a run is ended and has failed, in seconds; None: no limit.
             watch: Called when something has changed, from any thread.
             progressed: Called from this thread, once before the first run is made and after each one.
+            arrived: Called from this thread with the index of each run that has a result and the content of
+                its ``result.json``, which :attr:`infos` then does not hold: ten thousand take much memory.
 
         Raises:
             ResultError: When the executor cannot make runs at all.
             KeyboardInterrupt: After Ctrl-C; finished runs are kept.
         """
-        all_tasks = (self._task(index, fresh, limit_s) for index in range(len(self.jobs)))
-        tasks = [task for task in all_tasks if task]
+        self._arrived = arrived
+        missing = [index for index in range(len(self.jobs)) if fresh or not self._reuse(index)]
+        # A task holds the text of its scenario, so none is made before it is due.
+        tasks = Lazy(len(missing), lambda n: self._task(missing[n], fresh, limit_s))
         if progressed:
             progressed(self)
         if not tasks:
@@ -115,16 +123,27 @@ class Batch:
         folder = self.jobs[index].folder
         return self.results[index] if folder is None else Result.open(folder)
 
-    def _task(self, index: int, fresh: bool, limit_s: float | None) -> Task | None:
-        """The task of a job; None if its result exists."""
+    def _reuse(self, index: int) -> bool:
+        """Takes the result of a job, if it exists; returns whether it does."""
         job = self.jobs[index]
-        if job.folder is not None and not fresh:
-            info = store.read_info(job.folder, job.scenario)
-            if info is not None:
-                self.infos[index] = info
-                self.state.reused += 1
-                self._judge(index, info)
-                return None
+        info = None if job.folder is None else store.read_info(job.folder, job.scenario)
+        if info is None:
+            return False
+        self.state.reused += 1
+        self._judge(index, info)
+        self._keep(index, info)
+        return True
+
+    def _keep(self, index: int, info: dict[str, Any]) -> None:
+        """Hands the content of a result on, or holds it."""
+        if self._arrived is None:
+            self.infos[index] = info
+        else:
+            self._arrived(index, info)
+
+    def _task(self, index: int, fresh: bool, limit_s: float | None) -> Task:
+        """Returns the task of a job."""
+        job = self.jobs[index]
         folder = "" if job.folder is None else os.fspath(job.folder)
         file = str(Path(job.scenario.file).with_suffix(".toml"))
         return Task(index, job.scenario.to_toml(), file, folder, fresh, limit_s)
@@ -138,7 +157,6 @@ class Batch:
         with self._lock:
             self.state.shares.pop(done.index, None)
             if info is not None:
-                self.infos[done.index] = info
                 self._judge(done.index, info)
                 self.state.reused += done.reused
                 self.state.made += not done.reused
@@ -149,6 +167,8 @@ class Batch:
                 self.results[done.index] = done.result
             if done.cause is not None:
                 self.causes[done.index] = done.cause
+        if info is not None:
+            self._keep(done.index, info)
 
     def _judge(self, index: int, info: Mapping[str, Any]) -> None:
         """Notes a run that did not end as it should."""
@@ -157,6 +177,5 @@ class Batch:
             self._fail(index, "; ".join([outcome["why"], *outcome["violations"]]))
 
     def _fail(self, index: int, why: str) -> None:
-        self._found[index] = why
-        found = [Failure(self.jobs[n].label, self._found[n]) for n in sorted(self._found)]
-        self.state.failures = self._failed_before + found
+        insort(self._failed, (index, Failure(self.jobs[index].label, why)), key=lambda one: one[0])
+        self.state.failures = self._failed_before + [failure for _, failure in self._failed]

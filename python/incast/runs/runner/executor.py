@@ -76,7 +76,7 @@ class Executor(Protocol):
         A run that fails does not affect the others. Closing the iterator early stops active runs.
 
         Args:
-            tasks: The runs.
+            tasks: The runs; each is made when it is asked for, so take one after the other.
             watch: Called as they go on.
         """
 

@@ -63,16 +63,18 @@ class Local:
 
     def run(self, tasks: Sequence[Task], watch: Watch) -> Iterator[Done]:
         """Makes runs; see :meth:`incast.runs.runner.Executor.run`."""
-        waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
-        for task in tasks:
-            waiting.put(task)
+        waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for place in range(len(tasks)):
+            waiting.put(place)
         done: queue.SimpleQueue[Done | BaseException] = queue.SimpleQueue()
-        workers = [_Worker(waiting, done, watch, self._idle) for _ in range(min(self._jobs, len(tasks)))]
+        workers = [
+            _Worker(tasks, waiting, done, watch, self._idle) for _ in range(min(self._jobs, len(tasks)))
+        ]
         threads = [threading.Thread(target=worker.work, daemon=True) for worker in workers]
         try:
             for thread in threads:
                 thread.start()
-            for _ in tasks:
+            for _ in range(len(tasks)):
                 over = done.get()
                 if isinstance(over, BaseException):
                     raise over
@@ -128,11 +130,13 @@ class _Worker:
 
     def __init__(
         self,
-        waiting: queue.SimpleQueue[Task],
+        tasks: Sequence[Task],
+        waiting: queue.SimpleQueue[int],
         done: queue.SimpleQueue[Done | BaseException],
         watch: Watch,
         idle: list[_Process] | None,
     ) -> None:
+        self._tasks = tasks
         self._waiting = waiting
         self._done = done
         self._watch = watch
@@ -145,7 +149,7 @@ class _Worker:
         """Sends waiting runs to the process."""
         try:
             while not self._stopped:
-                self._done.put(self._make(self._waiting.get_nowait()))
+                self._done.put(self._make(self._tasks[self._waiting.get_nowait()]))
         except queue.Empty:
             self._keep()
         except OSError as error:

@@ -87,13 +87,14 @@ class Ray:
         ray = self._ray
         remote = ray.remote(num_cpus=1, max_retries=2)(make)
         plugins = _plugins()
-        waiting = list(reversed(tasks))
+        waiting = len(tasks)
         pending: dict[Any, Task] = {}
         begun: dict[Any, float] = {}
         try:
             while waiting or pending:
                 while waiting and len(pending) < self._jobs:
-                    task = waiting.pop()
+                    task = tasks[len(tasks) - waiting]
+                    waiting -= 1
                     # Its files are packed there, and have no folder until they are here.
                     reference = remote.remote(replace(task, folder=""), __version__, plugins)
                     pending[reference] = task

@@ -41,7 +41,7 @@ class Threads:
                 yield _make(task, watch, stop)
             return
         with ThreadPoolExecutor(self._jobs) as pool:
-            pending = [pool.submit(_make, task, watch, stop) for task in tasks]
+            pending = [pool.submit(_made, tasks, place, watch, stop) for place in range(len(tasks))]
             try:
                 for future in as_completed(pending):
                     yield future.result()
@@ -57,6 +57,11 @@ class _StoppedError(Exception):
 
 class _OverdueError(Exception):
     """Stops a run that has reached its limit."""
+
+
+def _made(tasks: Sequence[Task], place: int, watch: Watch, stop: threading.Event) -> Done:
+    """Makes a task only when its turn has come: it holds the text of its scenario."""
+    return _make(tasks[place], watch, stop)
 
 
 def _make(task: Task, watch: Watch, stop: threading.Event) -> Done:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from incast.errors import ScenarioError
 from incast.results import paired
@@ -15,7 +13,6 @@ from incast.results.grid import CHOICES, Entry, Run, made_of
 from incast.results.measures.call import Call
 from incast.results.measures.named import NAMED, Measure
 from incast.results.paired import Baseline, Combination, Decision, Pair, declared_of
-from incast.results.result import Result
 from incast.runs.sweep.plan import Plan
 from incast.runs.sweep.tables import Column, Sheet
 
@@ -51,25 +48,21 @@ class Numbers:
 
     Args:
         plan: The sweep.
-        infos: The contents of ``result.json``, by the number of the run; it may grow.
+        made: The runs that have a result, by their numbers in the plan; they may become more.
         calls: Measures beside those that every run has.
     """
 
-    def __init__(
-        self, plan: Plan, infos: Mapping[int, Mapping[str, Any]], calls: Sequence[Call] = ()
-    ) -> None:
+    def __init__(self, plan: Plan, made: Mapping[int, Run], calls: Sequence[Call] = ()) -> None:
         self._plan = plan
-        self._infos = infos
-        self._calls = tuple(calls)
+        self._made = made
         self.measures = (*NAMED.values(), *(call.measure for call in calls))
-        self._known: dict[int, Run] = {}
         self._runs: dict[Combination, list[int]] = {}
         for n, run in enumerate(plan.runs):
             self._runs.setdefault(run.values, []).append(n)
 
     def has(self, combination: Combination, measure: Measure, seeds: int) -> bool:
         """Whether any sound run of a combination has a measure, with the first seeds."""
-        runs = self._first(combination, seeds)
+        runs = (self._made[n] for n in self._runs[combination][:seeds] if n in self._made)
         return any(run.sound and measure.of(run.numbers) is not None for run in runs)
 
     def values(self, combination: Combination, measure: Measure, seeds: int) -> Values:
@@ -82,26 +75,10 @@ class Numbers:
             measure: The number.
             seeds: The number of seeds, counted from the first one.
         """
-        values = Entry(combination, "", "", tuple(self._first(combination, seeds))).values_of(measure)
         planned = self._runs[combination][:seeds]
-        return replace(values, runs=frozenset(self._plan.runs[n].scenario.seed for n in planned))
-
-    def _first(self, combination: Combination, seeds: int) -> list[Run]:
-        """The runs of a combination that have a result, with the first seeds."""
-        return [self.run(n) for n in self._runs[combination][:seeds] if n in self._infos]
-
-    def run(self, n: int) -> Run:
-        """A run that has a result, with its numbers, which are read once."""
-        if n not in self._known:
-            run = self._plan.runs[n]
-            # Its tables are read only for calls, and if a flow is unfinished.
-            open_ = partial(Result.open, run.folder)
-            self._known[n] = Run(run.scenario.seed, self._infos[n], open_, self._calls)
-        return self._known[n]
-
-    def runs(self) -> dict[int, Run]:
-        """All runs that have a result, by their numbers in the plan."""
-        return {n: self.run(n) for n in sorted(self._infos)}
+        made = tuple(self._made[n] for n in planned if n in self._made)
+        values = Entry(combination, "", "", made).values_of(measure)
+        return replace(values, runs=frozenset(self._plan.runs[n].seed for n in planned))
 
 
 def decide(

@@ -45,21 +45,42 @@ CHOICES = (ALGORITHM, CONTESTANT)
 """The keys that choose an algorithm."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of a sweep.
 
+    It is small, since there may be ten thousand: runs that differ only in the seed share a scenario.
+
     Attributes:
+        keys: The keys of the axes.
         values: The values of the axes, in their order.
-        scenario: What to run; its seed is the run's.
-        label: What to call it.
-        folder: Where its result is or will be.
+        first: The scenario with the first seed.
+        seed: Its seed.
+        parent: The folder of its result's folder.
+        name: The name of its result's folder.
     """
 
+    keys: tuple[str, ...]
     values: tuple[str, ...]
-    scenario: Scenario
-    label: str
-    folder: Path
+    first: Scenario
+    seed: int
+    parent: Path
+    name: str
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario to run, with its seed."""
+        return self.first if self.seed == self.first.seed else self.first.with_seed(self.seed)
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return " ".join([_label(self.keys, self.values), f"seed={self.seed}"]).strip()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its result, which need not be there yet."""
+        return self.parent / self.name
 
 
 @dataclass(frozen=True)
@@ -95,7 +116,7 @@ class Plan:
     @property
     def key(self) -> str:
         """A hash of the keys of all runs: the same plan, the same key."""
-        names = "\n".join(run.folder.name for run in self.runs)
+        names = "\n".join(run.name for run in self.runs)
         return hashlib.sha256(names.encode()).hexdigest()[: store.KEY_DIGITS]
 
 
@@ -197,7 +218,7 @@ def plan(
         read = template if chosen else Scenario.load
         effective = tomllib.loads(read(file, list(overrides)).to_toml())
         axes = tuple(replace(a, key=_in_full(a.key, effective)) for a in axes)
-    keys = [a.key for a in axes]
+    keys = tuple(a.key for a in axes)
     twice = [key for n, key in enumerate(keys) if key in keys[:n]]
     if twice:
         help_ = "    help: give it all its values at once"
@@ -243,21 +264,22 @@ def plan(
         name = scenario.name
         if scenario.seed + seeds > 2**64:
             raise ScenarioError(f"--seeds {seeds}: the last seed would be larger than 2^64 - 1")
+        parent = None
         for n in range(seeds):
             one = scenario.with_seed(scenario.seed + n)
             folder = store.place(results, one, store.named_files(one))
-            label = " ".join([_label(keys, values), f"seed={one.seed}"]).strip()
-            runs.append(Run(values, one, label, folder))
+            parent = folder.parent if parent is None else parent
+            runs.append(Run(keys, values, scenario, one.seed, parent, folder.name))
     # What no algorithm is possible with is not an algorithm's fault.
     for others, found in refused.items():
         problems.update({} if others in possible else found)
     if problems:
         raise scenario_error(list(problems))
-    by_folder: dict[Path, Run] = {}
+    by_folder: dict[tuple[Path, str], Run] = {}
     for run in runs:
-        if run.folder in by_folder:
-            raise ScenarioError(f"{by_folder[run.folder].label} and {run.label} are the same scenario")
-        by_folder[run.folder] = run
+        same = by_folder.setdefault((run.parent, run.name), run)
+        if same is not run:
+            raise ScenarioError(f"{same.label} and {run.label} are the same scenario")
     return Plan(
         file, name, axes, seeds, tuple(runs), _merged(left_out, axes), frozenset(optional), tuple(notes)
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
+import textwrap
 import time
+from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from incast._build import build
+from incast._lazy import Lazy
 from incast.errors import Problem, ResultError
 from incast.progress import State
 from incast.results import stats
@@ -21,13 +24,13 @@ from incast.results.grid import Grid, Run
 from incast.results.listing.of_grid import fitted
 from incast.results.listing.shown import Screen, Shown
 from incast.results.measures.call import Call
-from incast.results.result import is_sound, warnings_of
 from incast.results.titles import number_of
 from incast.runs import store
 from incast.runs.runner import Batch, Executor, Job
 from incast.runs.sweep.decisions import Baseline, Combination, Decision, Numbers, Pair, decide, sheet
 from incast.runs.sweep.manifest import FORMAT, MANIFEST, grid_of_all, read
 from incast.runs.sweep.plan import Plan
+from incast.runs.sweep.records import Records
 from incast.runs.sweep.rule import Rule, follow
 from incast.runs.sweep.tables import Sheet, summary, table, write_whole
 
@@ -56,7 +59,7 @@ class Sweep(Shown):
         rule: The rule that added seeds, if any.
         calls: Measures beside those that every run has.
         missing: For each of them, by its column, why runs have no value.
-        behind: Flows behind the slowdowns of each sound run, by combination, seed and class of sizes.
+        made: The runs that have a result, with their numbers, by their numbers in the plan.
     """
 
     plan: Plan
@@ -73,7 +76,7 @@ class Sweep(Shown):
     rule: Rule | None = None
     calls: tuple[Call, ...] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    behind: Mapping[Combination, Mapping[int, Mapping[str, int]]] = field(default_factory=dict)
+    made: Mapping[int, Run] = field(default_factory=dict, repr=False)
 
     @property
     def grid(self) -> Grid:
@@ -86,6 +89,23 @@ class Sweep(Shown):
         if said is None:
             raise ResultError(f"{self.folder} holds no sweep any more")
         return grid_of_all(self.folder, said)
+
+    def behind(self, values: Combination, size: str, seed: int | None = None) -> list[int]:
+        """Returns the numbers of flows behind the slowdowns of sound runs, one for each run.
+
+        Args:
+            values: The values of the axes.
+            size: The class of the sizes of the flows.
+            seed: The only seed; None for all.
+        """
+        first = self._first_of[values]
+        its = (self.made[n] for n in range(first, first + self.plan.seeds) if n in self.made)
+        return [run.behind(size) for run in its if run.sound and seed in (None, run.seed)]
+
+    @cached_property
+    def _first_of(self) -> dict[Combination, int]:
+        """The number of the first run of each combination."""
+        return {self.plan.runs[n].values: n for n in range(0, len(self.plan.runs), self.plan.seeds)}
 
     def _screen(self, form: str) -> Screen:
         lines = [f"{failure.label} failed: {failure.why}" for failure in self.state.failures]
@@ -176,9 +196,8 @@ def run(
 
         decisions = follow(rule, comparisons, make, judge)
         made.over()
-    infos = made.infos
-    runs = numbers.runs()
-    rows, means = table(plan, runs, calls), summary(plan, runs, calls)
+    records = made.records
+    rows, means = table(plan, records, calls), summary(plan, records, calls)
     files = [*rows.save(where / "table"), *means.save(where / "summary"), where / MANIFEST]
     differences = None
     if baseline is None:
@@ -188,7 +207,7 @@ def run(
     else:
         differences = sheet(plan, baseline, decisions)
         files[-1:-1] = differences.save(where / DIFFERENCES)
-    warnings = Counter(problem for n in sorted(infos) for problem in warnings_of(infos[n]))
+    warnings = Counter(problem for n in records for problem in records.warnings(n))
     return Sweep(
         plan,
         where,
@@ -200,26 +219,15 @@ def run(
         baseline,
         tuple(decisions),
         differences,
-        stats.fewest_flows(info for info in infos.values() if is_sound(info)),
+        stats.fewest_flows(run.info for run in records.values() if run.sound),
         rule,
         tuple(calls),
         {
-            call.column: [why for run in runs.values() if (why := run.missing.get(call.column))]
+            call.column: [why for run in records.values() if (why := run.missing.get(call.column))]
             for call in calls
         },
-        _behind(plan, runs),
+        records,
     )
-
-
-def _behind(plan: Plan, runs: Mapping[int, Run]) -> dict[Combination, dict[int, dict[str, int]]]:
-    """Returns the numbers of flows behind the slowdowns of sound runs."""
-    found: dict[Combination, dict[int, dict[str, int]]] = {}
-    for n, run in runs.items():
-        if run.sound:
-            found.setdefault(plan.runs[n].values, {})[run.seed] = {
-                of: run.behind(of) for of in stats.SIZE_CLASSES
-            }
-    return found
 
 
 def _prepare(folder: Path, plan: Plan, fresh: bool) -> None:
@@ -290,20 +298,20 @@ class _Made:
     """The runs of a sweep that have been made so far.
 
     Attributes:
-        infos: The contents of ``result.json`` of each run that has a result, by its number in the plan.
+        records: What is kept of the runs that have a result.
         state: Their progress.
         numbers: Their numbers.
     """
 
     def __init__(self, plan: Plan, folder: Path, said: Mapping[str, Any], calls: Sequence[Call]) -> None:
-        self.infos: dict[int, dict[str, Any]] = {}
-        self.numbers = Numbers(plan, self.infos, calls)
+        self.records = Records(plan, calls)
+        self.numbers = Numbers(plan, self.records, calls)
         self.state = State(0)
         self._plan = plan
         self._folder = folder
         self._said = said
         self._errors: dict[int, str] = {}
-        self._asked: set[int] = set()
+        self._asked = bytearray(len(plan.runs))
         self._over = False
         self._due = -math.inf
 
@@ -314,19 +322,22 @@ class _Made:
             runs: Their numbers in the plan.
             execute: Runs a batch, as :meth:`Batch.run`.
         """
-        new = [n for n in runs if n not in self._asked]
-        self._asked.update(new)
+        new = array("Q", (n for n in runs if not self._asked[n]))
+        for n in new:
+            self._asked[n] = True
         plan = self._plan
-        batch = Batch(
-            [Job(plan.runs[n].label, plan.runs[n].scenario, plan.runs[n].folder) for n in new], self.state
-        )
+
+        def job(place: int) -> Job:
+            run = plan.runs[new[place]]
+            return Job(run.label, run.scenario, run.folder)
+
+        batch = Batch(Lazy(len(new), job), self.state)
+
+        def arrived(place: int, info: dict[str, Any]) -> None:
+            # Numbers are read now, while others run; the rest is not kept.
+            self.records.take(new[place], info)
 
         def take(batch: Batch) -> None:
-            arrived = {new[n]: info for n, info in batch.infos.items() if new[n] not in self.infos}
-            self.infos.update(arrived)
-            for n in arrived:
-                # Numbers are read now, while others run, and tables are closed again.
-                _ = self.numbers.run(n).numbers
             self._errors.update((new[n], error) for n, error in batch.errors.items())
 
         def progressed(batch: Batch) -> None:
@@ -339,7 +350,7 @@ class _Made:
                 self._due = now + max(MANIFEST_EVERY_S, 20 * (now - begun))
 
         try:
-            execute(batch, progressed=progressed)
+            execute(batch, progressed=progressed, arrived=arrived)
         finally:
             take(batch)
             self._write()
@@ -351,26 +362,27 @@ class _Made:
 
     def _of(self, n: int) -> dict[str, Any]:
         """The state of a run in the manifest."""
-        if n in self.infos:
-            warnings = [str(problem) for problem in warnings_of(self.infos[n])]
+        if n in self.records:
+            warnings = [str(problem) for problem in self.records.warnings(n)]
             return {"state": "done", **({"warnings": warnings} if warnings else {})}
         if n in self._errors:
             return {"state": "failed", "error": self._errors[n]}
-        return {"state": "not needed" if self._over and n not in self._asked else "missing"}
+        return {"state": "not needed" if self._over and not self._asked[n] else "missing"}
 
     def _write(self) -> None:
         """Writes the manifest."""
-        plan = self._plan
-        said = {
-            **self._said,
-            "runs": [
-                {
-                    **dict(zip((a.key for a in plan.axes), run.values, strict=True)),
-                    "seed": run.scenario.seed,
-                    "result": os.path.relpath(run.folder, self._folder),
-                    **self._of(n),
-                }
-                for n, run in enumerate(plan.runs)
-            ],
-        }
-        write_whole(self._folder / MANIFEST, json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+        write_whole(self._folder / MANIFEST, self._text())
+
+    def _text(self) -> Iterator[str]:
+        """Makes the text of the manifest, run by run: all of them at once take much memory."""
+        yield json.dumps({**self._said, "runs": []}, indent=2, ensure_ascii=False).removesuffix("[]\n}")
+        for n, run in enumerate(self._plan.runs):
+            of = {
+                **dict(zip(run.keys, run.values, strict=True)),
+                "seed": run.seed,
+                "result": os.path.relpath(run.folder, self._folder),
+                **self._of(n),
+            }
+            text = json.dumps(of, indent=2, ensure_ascii=False)
+            yield f"{',' if n else '['}\n{textwrap.indent(text, '    ')}"
+        yield "\n  ]\n}\n" if self._plan.runs else "[]\n}\n"

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from incast._core import write_parquet
+from incast._lazy import Lazy
 from incast.errors import ResultError
-from incast.results import grid, stats
+from incast.results import stats
 from incast.results.measures.call import Call
 from incast.results.measures.named import find
-from incast.results.result import warnings_of
 from incast.runs.sweep.plan import Plan, Run
+from incast.runs.sweep.records import Records
 
 NO_DRAWS = "no draws"
 """Value of the column ``draws`` where every seed gives the same result."""
@@ -29,12 +33,12 @@ class Column:
     Attributes:
         name: Its name; a quantity's ends in its unit.
         kind: ``text``, ``unsigned`` or ``number``.
-        values: One for each row; None where there is none.
+        values: One for each row, perhaps made when it is asked for; None where there is none.
     """
 
     name: str
     kind: str
-    values: list[Any]
+    values: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class Sheet:
 
     def column(self, name: str) -> list[Any]:
         """Returns the values of a column."""
-        return next(column.values for column in self.columns if column.name == name)
+        values = next(column.values for column in self.columns if column.name == name)
+        return values if isinstance(values, list) else list(values)
 
     def save(self, path: Path) -> list[Path]:
         """Writes it as Parquet and as CSV; each file appears only once it is whole.
@@ -64,17 +69,24 @@ class Sheet:
         """
         parquet, text = path.with_suffix(".parquet"), path.with_suffix(".csv")
         write_parquet(os.fspath(parquet), [(c.name, c.kind, c.values) for c in self.columns])
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns])
-        for n in range(len(self)):
-            writer.writerow(["" if c.values[n] is None else c.values[n] for c in self.columns])
-        write_whole(text, out.getvalue())
+        write_whole(text, self._lines())
         return [parquet, text]
 
+    def _lines(self) -> Iterator[str]:
+        """Makes the lines of the CSV file."""
+        rows = (["" if c.values[n] is None else c.values[n] for c in self.columns] for n in range(len(self)))
+        for row in itertools.chain([[column.name for column in self.columns]], rows):
+            out = io.StringIO()
+            csv.writer(out, lineterminator="\n").writerow(row)
+            yield out.getvalue()
 
-def write_whole(path: Path, text: str) -> None:
+
+def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Writes a text file that appears under its name only once it is whole and on the disk.
+
+    Args:
+        path: The file.
+        text: Its text, or parts of it.
 
     Raises:
         ResultError: When it cannot be written.
@@ -82,7 +94,7 @@ def write_whole(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -91,33 +103,39 @@ def write_whole(path: Path, text: str) -> None:
         raise ResultError(f"cannot write {path}: {error.strerror}") from None
 
 
-def table(plan: Plan, made: Mapping[int, grid.Run], calls: Sequence[Call] = ()) -> Sheet:
+def table(plan: Plan, made: Records, calls: Sequence[Call] = ()) -> Sheet:
     """One row for each run that has a result, in the order of the plan.
 
     What differs between machines, like wall time, is not in it: the same sweep gives the same table.
 
     Args:
         plan: The sweep.
-        made: The runs that have a result, by their numbers in the plan.
+        made: The runs that have a result.
         calls: Measures beside those that every run has.
     """
-    rows = [(plan.runs[n], made[n]) for n in range(len(plan.runs)) if n in made]
-    numbers = [run.numbers for _, run in rows]
-    outcomes = [run.info["outcome"] for _, run in rows]
+    rows = array("Q", made)
+
+    def each(of: Callable[[int], Any]) -> Sequence[Any]:
+        return Lazy(len(rows), lambda row: of(rows[row]))
+
     return Sheet(
         [
-            *_axes(plan, [run for run, _ in rows]),
-            Column("seed", "unsigned", [run.scenario.seed for run, _ in rows]),
-            Column("end", "text", [o["end"] for o in outcomes]),
-            Column("warnings", "text", [_warnings([run.info]) for _, run in rows]),
-            *(Column(name, "number", [n.get(name) for n in numbers]) for name in _names(calls)),
-            Column("at_least", "text", [_at_least([run], calls) for _, run in rows]),
-            Column("flows", "unsigned", [o["flows"] for o in outcomes]),
-            Column("hops", "unsigned", [o["hops"] for o in outcomes]),
-            Column("fingerprint", "text", [o["fingerprint"] for o in outcomes]),
-            Column("result", "text", [run.folder.name for run, _ in rows]),
+            *_axes(plan, Lazy(len(rows), lambda row: plan.runs[rows[row]])),
+            Column("seed", "unsigned", each(lambda n: plan.runs[n].seed)),
+            Column("end", "text", each(lambda n: made.end[n])),
+            Column("warnings", "text", each(lambda n: _warnings([n], made))),
+            *(Column(name, "number", each(partial(_value, made, name))) for name in _names(calls)),
+            Column("at_least", "text", each(lambda n: _at_least([n], made, calls))),
+            Column("flows", "unsigned", each(lambda n: made.flows[n])),
+            Column("hops", "unsigned", each(lambda n: made.hops[n])),
+            Column("fingerprint", "text", each(lambda n: made.fingerprint[n])),
+            Column("result", "text", each(lambda n: plan.runs[n].name)),
         ]
     )
+
+
+def _value(made: Records, name: str, n: int) -> float | None:
+    return made.value(n, name)
 
 
 def _names(calls: Sequence[Call]) -> list[str]:
@@ -125,13 +143,13 @@ def _names(calls: Sequence[Call]) -> list[str]:
     return [*(call.column for call in calls), *stats.METRICS]
 
 
-def _at_least(runs: Sequence[grid.Run], calls: Sequence[Call]) -> str:
+def _at_least(runs: Sequence[int], made: Records, calls: Sequence[Call]) -> str:
     """The numbers of some runs that are only lower bounds, since flows did not finish."""
-    bounds = frozenset().union(*(run.at_least for run in runs))
+    bounds = frozenset().union(*map(made.at_least, runs))
     return ", ".join(name for name in _names(calls) if name in bounds)
 
 
-def summary(plan: Plan, made: Mapping[int, grid.Run], calls: Sequence[Call] = ()) -> Sheet:
+def summary(plan: Plan, made: Records, calls: Sequence[Call] = ()) -> Sheet:
     """One row for each combination of values.
 
     It says how many of its runs ended as they should, whether their seeds made a difference, and over these
@@ -143,31 +161,32 @@ def summary(plan: Plan, made: Mapping[int, grid.Run], calls: Sequence[Call] = ()
         calls: As for :func:`table`.
     """
     groups: dict[tuple[str, ...], list[int]] = {}
+    firsts: dict[tuple[str, ...], Run] = {}
     for n, run in enumerate(plan.runs):
-        groups.setdefault(run.values, [])
-        if n in made and made[n].sound:
-            groups[run.values].append(n)
-    firsts = [next(run for run in plan.runs if run.values == values) for values in groups]
+        firsts.setdefault(run.values, run)
+        of = groups.setdefault(run.values, [])
+        if made.sound(n):
+            of.append(n)
     columns = [
-        *_axes(plan, firsts),
+        *_axes(plan, list(firsts.values())),
         Column("runs", "unsigned", [len(numbers) for numbers in groups.values()]),
-        Column(
-            "warnings", "text", [_warnings([made[n].info for n in numbers]) for numbers in groups.values()]
-        ),
+        Column("warnings", "text", [_warnings(numbers, made) for numbers in groups.values()]),
     ]
-    drawn = [stats.drawn(made[n].info for n in numbers) for numbers in groups.values()]
+    drawn = [
+        stats.drawn({"outcome": {"fingerprint": made.fingerprint[n]}} for n in numbers)
+        for numbers in groups.values()
+    ]
     columns.append(Column("draws", "text", ["" if each else NO_DRAWS for each in drawn]))
-    known = {n: run.numbers for n, run in made.items()}
     for name in _names(calls):
         means: list[float | None] = []
         halves: list[float | None] = []
         for numbers, differs in zip(groups.values(), drawn, strict=True):
-            values = [known[n][name] for n in numbers if name in known[n]]
+            values = [value for n in numbers if (value := made.value(n, name)) is not None]
             estimate = stats.Estimate.of(values, drawn=differs) if values else None
             means.append(estimate.mean if estimate else None)
             halves.append(estimate.half_width if estimate else None)
         columns += [Column(name, "number", means), Column(f"{name}_ci95", "number", halves)]
-    bounds = [_at_least([made[n] for n in numbers], calls) for numbers in groups.values()]
+    bounds = [_at_least(numbers, made, calls) for numbers in groups.values()]
     return Sheet([*columns, Column("at_least", "text", bounds)])
 
 
@@ -192,11 +211,16 @@ def ranking(plan: Plan, sheet: Sheet) -> tuple[list[int], str]:
     return sorted(range(len(sheet)), key=key), f"the {find(stats.criterion(jobs)).words}"
 
 
-def _warnings(infos: Sequence[Mapping[str, Any]]) -> str:
+def _warnings(runs: Sequence[int], made: Records) -> str:
     """Returns the warnings about some runs, each once, on one line; empty without any."""
-    problems = dict.fromkeys(problem for info in infos for problem in warnings_of(info))
+    problems = dict.fromkeys(problem for n in runs for problem in made.warnings(n))
     return "; ".join(f"{p.key}: {p.problem}" if p.key else p.problem for p in problems)
 
 
 def _axes(plan: Plan, runs: Sequence[Run]) -> list[Column]:
-    return [Column(a.key, "text", [run.values[n] for run in runs]) for n, a in enumerate(plan.axes)]
+    def values(axis: int) -> Sequence[str]:
+        if isinstance(runs, list):
+            return [run.values[axis] for run in runs]
+        return Lazy(len(runs), lambda row: runs[row].values[axis])
+
+    return [Column(a.key, "text", values(n)) for n, a in enumerate(plan.axes)]

@@ -1,0 +1,35 @@
+"""Sequences that hold no items: each is made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T]):
+    """A sequence whose items are made anew each time, so that ten thousand of them take no memory.
+
+    Args:
+        count: Number of items.
+        make: Makes the item at a place, from 0 to ``count`` − 1.
+    """
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._places = range(count)
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        if isinstance(place, slice):
+            return [self._make(n) for n in self._places[place]]
+        return self._make(self._places[place])
