@@ -14,7 +14,6 @@ from audited import random_scenario
 from blocks import block, graph, joined, link, traffic
 from helpers import Incast
 from incast import Hops, IncastWarning, Interrupted, Progress, Result, ResultError, Scenario, hops_of
-from incast.audit.evidence import duration
 from incast.cli.audit import CAPTURING
 from incast.results.hops.matching import earlier_rows
 from incast.results.hops.packets import Link, Packets, links_of
@@ -221,15 +220,12 @@ def test_parallel_links_are_named_by_their_ports() -> None:
 
 def sent_while(result: Result, place: tuple[str, int], begin: int, end: int) -> dict[int | None, int]:
     """The time of a port in an interval, by the flows whose packets it sent: packet by packet."""
-    packets, ports = result.packets, result.ports
-    here, mine = (
-        (table.column("node") == place[0]) & (table.column("port") == place[1]) for table in (ports, packets)
-    )
-    rate = int(ports.column("rate_bps")[here][0])
+    packets = result.packets
+    mine = (packets.column("node") == place[0]) & (packets.column("port") == place[1])
     found: dict[int | None, int] = {}
-    columns = (packets.column(name)[mine].tolist() for name in ("time_ps", "size_bytes", "flow"))
-    for left, size, flow in zip(*columns, strict=True):
-        common = min(left + duration(size, rate), end) - max(left, begin)
+    columns = (packets.column(name)[mine].tolist() for name in ("time_ps", "serialisation_ps", "flow"))
+    for left, takes, flow in zip(*columns, strict=True):
+        common = min(left + int(takes), end) - max(left, begin)
         if common > 0:
             key = None if flow != flow else int(flow)
             found[key] = found.get(key, 0) + common
@@ -428,26 +424,11 @@ def test_an_open_flow_has_no_end() -> None:
     assert found.missing["s0"] > 50
 
 
-REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
-    "clocks": ({"run.clock": "100ppm"}, "run.clock"),
-    "clocks by default": (
-        {"cc": {"algorithm": "newreno"}, "transport.recovery": "selective", "switch.buffer": "100KB"},
-        "run.clock",
-    ),
-    "impairments": (
-        {"impairments": {"timestamp_noise": "10ns"}, "cc": {"algorithm": "swift"}},
-        "impairments",
-    ),
-    "changes": ({"change": [{"between": ["h1", "s0"], "at": "1ms", "rate": "50Gbps"}]}, "change"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSALS)
-def test_runs_whose_packets_do_not_show_their_waits_are_refused(what: str) -> None:
-    keys, words = REFUSALS[what]
-    scenario = Scenario.from_toml(MEETING).with_(keys)
+def test_hosts_that_take_packets_slowly_are_refused() -> None:
+    slow = {"impairments": {"receivers": [{"hosts": ["h0"], "rate": "50Gbps", "buffer": "100KB"}]}}
+    scenario = Scenario.from_toml(MEETING).with_(slow)
     result = scenario.run()
-    with pytest.raises(ResultError, match=words):
+    with pytest.raises(ResultError, match="impairments.receivers"):
         hops_of(result, 0, scenario)
 
 
