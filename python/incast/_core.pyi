@@ -110,6 +110,8 @@ class Scenario:
     def __eq__(self, other: object) -> bool: ...
     def service_order(self) -> list[int]:
         """The numbers of the flows in the order of service, which matters for those that start together."""
+    def outages(self) -> list[tuple[int, int, int, int | None]]:
+        """The times in which nodes know that links are down: node, port, begin and end (None: never) in picoseconds."""
     def size(self) -> Size: ...
     def run(
         self,

@@ -8,6 +8,7 @@ use incast_cc::{AnyParams, Path as FlowPath};
 use incast_lab::run::{RunOptions, run};
 use incast_sim::describe::algorithm::Algorithm;
 use incast_units::{Bytes, PS_PER_SECOND, Rate, Time};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{PluginError, PyProblem};
@@ -186,6 +187,14 @@ impl Scenario {
     fn service_order(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         Ok(built.simulation.served().map(|(number, _)| number).collect())
+    }
+
+    /// Returns the times in which nodes know that links are down: node, port, begin and end (none: never) in
+    /// picoseconds.
+    fn outages(&self, py: Python<'_>) -> PyResult<Vec<(u32, u16, u64, Option<u64>)>> {
+        let built = py.detach(|| self.0.build()).map_err(error::problems)?;
+        let outages = incast_sim::outages(&built.simulation.network).map_err(PyValueError::new_err)?;
+        Ok(outages.iter().map(|o| (o.node, o.port, o.from.ps(), o.until.map(Time::ps))).collect())
     }
 
     /// Returns its size.

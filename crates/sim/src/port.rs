@@ -293,13 +293,17 @@ impl Port {
         if let Some(clock) = &self.clock {
             packet.time = (done + self.delay + clock.wait(self.packets)).max(self.last_arrival);
         }
-        if let Some(node) = self.captured {
-            tally.records.packets.push(Captured { time: now, node, port: index, packet: *packet });
-        }
-        // A packet that does not arrive in any case is not counted as corrupted.
         let is_frame = matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap);
-        let Some(errors) = self.errors.as_mut().filter(|_| !is_frame) else { return true };
-        let corrupts = errors.corrupts(self.packets, packet.size) && packet.time < self.fails_at;
+        let errors = self.errors.as_mut().filter(|_| !is_frame);
+        // A packet that does not arrive in any case is not counted as corrupted.
+        let fails = packet.time >= self.fails_at;
+        let corrupts = errors.is_some_and(|errors| errors.corrupts(self.packets, packet.size)) && !fails;
+        if let Some(node) = self.captured {
+            let (delay, lost) = (self.delay, fails || corrupts);
+            let packet = *packet;
+            let captured = Captured { time: now, node, port: index, gone: done, delay, lost, packet };
+            tally.records.packets.push(captured);
+        }
         if corrupts {
             self.last_arrival = packet.time;
             self.corrupted += 1;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from incast.cli.table import columns, number, paragraph, table
 from incast.results.hops import Hop, Hops, Passage
@@ -33,7 +33,7 @@ def _row(hop: Hop, flow: int) -> list[str]:
     waits = [hop.mean_wait_ps, hop.longest_wait_ps] if hop.stage else [None, None]
     last = hop.last.wait_ps if hop.last and hop.last.came_ps is not None else None
     cells = ["–" if wait is None else number(wait / 1e6) for wait in (*waits, last)]
-    front = _shares(hop.wait_ps, hop.in_front_ps, hop.paused_ps, hop.idle_ps, flow)
+    front = _shares(hop, flow)
     return [
         hop.port,
         f"{hop.packets:,}",
@@ -42,16 +42,14 @@ def _row(hop: Hop, flow: int) -> list[str]:
     ]
 
 
-def _shares(
-    wait: int, in_front: Mapping[int | None, int], paused: int, idle: int, flow: int
-) -> list[tuple[str, str]]:
+def _shares(waited: Hop | Passage, flow: int) -> list[tuple[str, str]]:
     """Names what the port did during a wait, with the shares: the flows with most time, and all others."""
-    flows = sorted(in_front.items(), key=lambda item: -item[1])
+    flows = sorted(waited.in_front_ps.items(), key=lambda item: -item[1])
     named, others = flows[:MOST_FLOWS], flows[MOST_FLOWS:]
     parts = [(_named(one, flow), time) for one, time in named]
-    parts += [(f"{len(others):,} other flows", sum(time for _, time in others)), ("paused", paused)]
-    parts += [("idle", idle)]
-    return [(name, f"{100 * time / wait:.0f} %") for name, time in parts if time]
+    parts += [(f"{len(others):,} other flows", sum(time for _, time in others))]
+    parts += [("paused", waited.paused_ps), ("down", waited.down_ps), ("idle", waited.idle_ps)]
+    return [(name, f"{100 * time / waited.wait_ps:.0f} %") for name, time in parts if time]
 
 
 def _named(flow: int | None, own: int) -> str:
@@ -68,14 +66,15 @@ def _end(hops: Hops, fct_ps: int | None) -> list[str]:
     if fct_ps is None or hops.sender_ps is None or not answer:
         return ["The flow has no end: no packet decides it."]
     passages = [hop.last for hop in last if hop.last is not None]
-    serialisation, propagation, wait = (
+    serialisation, propagation, link_wait, wait = (
         sum(getattr(passage, f"{name}_ps") for passage in passages)
-        for name in ("serialisation", "propagation", "wait")
+        for name in ("serialisation", "propagation", "link_wait", "wait")
     )
+    on_links = f"{_time(link_wait)} of waits on links, " if link_wait else ""
     whole = (
         f"{_time(fct_ps)} are {_time(hops.sender_ps)} until the last packet left its sender, "
         f"{_time(serialisation)} of serialisation and {_time(propagation)} of propagation on its way and "
-        f"back, and {_time(wait)} of waits."
+        f"back, {on_links}and {_time(wait)} of waits."
     )
     sentences = [
         f"The last packet {_waits(data, hops.flow)}.",
@@ -95,25 +94,32 @@ def _waits(hops: Sequence[Hop], flow: int) -> str:
 
 
 def _behind(passage: Passage, flow: int) -> str:
-    shares = _shares(passage.wait_ps, passage.in_front_ps, passage.paused_ps, passage.idle_ps, flow)
+    shares = _shares(passage, flow)
     own = "packets of its own flow"
     named = [(own if name == "its own" else name, share) for name, share in shares]
-    flows = [(name, share) for name, share in named if name not in ("paused", "idle")]
+    words = {
+        "paused": "while its queue was paused",
+        "down": "while its link was down",
+        "idle": "with nothing in front",
+    }
+    flows = [(name, share) for name, share in named if name not in words]
     if len(named) == 1 and flows:
         return f"all behind {flows[0][0]}"
     *parts, end = [f"{name} ({share})" for name, share in flows] or [""]
     behind = [f"behind {', '.join(parts)} and {end}" if parts else f"behind {end}"] if end else []
-    words = {"paused": "while its queue was paused", "idle": "with nothing in front"}
     other = [f"{words[name]} ({share})" for name, share in named if name in words]
     return ", ".join([*behind, *other])
 
 
 def _missing(hops: Hops) -> list[str]:
-    """Says how many packets did not leave switches."""
-    if not hops.missing:
-        return []
-    places = ", ".join(f"{number:,} at {node}" for node, number in hops.missing.items())
-    return [f"Came and did not leave before the end of the flow, dropped or still in a queue: {places}."]
+    """Says how many packets did not leave switches, or were lost on links."""
+    missing = ", ".join(f"{number:,} at {node}" for node, number in hops.missing.items())
+    lost = ", ".join(f"{hop.lost:,} behind {hop.port}" for hop in hops if hop.lost)
+    sentences = {
+        "Came and did not leave before the end of the flow, dropped or still in a queue": missing,
+        "Lost on links, which failed or had bit errors": lost,
+    }
+    return [f"{sentence}: {places}." for sentence, places in sentences.items() if places]
 
 
 def _time(time_ps: float) -> str:

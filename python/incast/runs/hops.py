@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from incast.audit.evidence import duration
+from incast.audit.evidence import duration, quantity
 from incast.errors import ResultError
 from incast.progress import Progress
 from incast.results.hops import Hops, hops_in
@@ -27,6 +27,9 @@ MOST_PACKETS = 50_000_000
 
 _LARGEST = 65_535
 """Size of the largest packet, in bytes."""
+
+_SLOWER = 5_000
+"""A clock of its own is slower than the nominal one by at most one part of so many (docs/network/engine.md)."""
 
 
 def hops_of(
@@ -64,7 +67,11 @@ def hops_of(
     row = np.flatnonzero(result.flows.column("flow") == number)[0]
     source, destination = (int(result.flows.column(f"{end}_id")[row]) for end in ("source", "destination"))
     ports = ports_between(links, source, destination, int(result.info["hosts"]))
-    window = _window(result, int(row), (links[port] for port in ports))
+    outages = scenario.outages
+    if outages:
+        # Routes avoid links that are down: packets may pass any switch.
+        ports = [place for place in links if place[0] >= int(result.info["hosts"]) or place in ports]
+    window = _window(result, int(row), _slowest(settings, (links[port] for port in ports)))
     most = estimate(result, ports, window)
     if most > MOST_PACKETS:
         raise ResultError(
@@ -87,7 +94,7 @@ def hops_of(
             f"hops of flow {number}: the repeated run has other flows: another build made this result, or "
             "files or algorithms that it names have changed"
         )
-    return hops_in(again, number, any_queue=is_bfc)
+    return hops_in(again, number, any_queue=is_bfc, outages=outages)
 
 
 def refusal(result: Result, scenario: Scenario, settings: Mapping[str, Any]) -> str | None:
@@ -105,14 +112,10 @@ def refusal(result: Result, scenario: Scenario, settings: Mapping[str, Any]) -> 
         return "the run was killed: what it would have made is not known"
     if outcome["end"] == "interrupted":
         return "the run was interrupted: a repeated one does not end where it did"
-    if scenario.has_own_clocks:
-        return "nodes have clocks of their own (run.clock), by which packets take longer than captures show"
     if settings["topology"]["kind"] == "rotor":
         return "circuits that turn decide when packets leave (topology.kind is rotor)"
-    if settings.get("change"):
-        return "links change during the run ([[change]]): rates, delays and paths are those of an instant"
-    if settings.get("impairments"):
-        return "links or hosts have impairments ([impairments]), which captures do not show"
+    if settings.get("impairments", {}).get("receivers"):
+        return "hosts take packets slowly (impairments.receivers), which captures do not show"
     return None
 
 
@@ -181,16 +184,23 @@ def estimate(result: Result, ports: Collection[Place], window: tuple[int, int]) 
     return -(-sent * min(window[1] - window[0], whole) // whole)
 
 
-def _window(result: Result, row: int, ports: Iterable[Link]) -> tuple[int, int]:
+def _slowest(settings: Mapping[str, Any], ports: Iterable[Link]) -> int:
+    """Returns the lowest rate that some ports may have at any time of the run, in bit/s; 0 without ports."""
+    changes = (quantity(change["rate"]) for change in settings.get("change", ()) if "rate" in change)
+    rates = [port.rate_bps for port in ports]
+    return min([*rates, *changes]) if rates else 0
+
+
+def _window(result: Result, row: int, slowest: int) -> tuple[int, int]:
     """Returns the window in which packets are captured.
 
-    It begins a base RTT before the flow, or as long before as the largest packet needs at the slowest port:
+    It begins a base RTT before the flow, or as long before as the largest packet needs at this lowest rate:
     what was being sent then is in front of the first packet.
     """
     flows = result.flows
     start, base = (int(flows.column(name)[row]) for name in ("start_ps", "base_rtt_ps"))
-    slowest = min((port.rate_bps for port in ports), default=0)
-    ahead = max(base, duration(_LARGEST, slowest)) if slowest else base
+    largest = duration(_LARGEST, slowest) if slowest else 0
+    ahead = max(base, largest + largest // _SLOWER + 1)
     end = int(flows.column("finish_ps")[row]) if flows.column("finished")[row] else None
     return max(start - ahead, 0), int(result.info["outcome"]["now_ps"]) + 1 if end is None else end + 1
 

@@ -289,6 +289,15 @@ class Scenario:
         return self._core.has_own_clocks
 
     @property
+    def outages(self) -> list[tuple[int, int, int, int | None]]:
+        """The times in which nodes know that links are down: node, port, begin and end in picoseconds.
+
+        An end of None is never. Until a node knows it (``impairments.switch_detection``, ``host_detection``)
+        it sends into the dead link.
+        """
+        return self._core.outages()
+
+    @property
     def files(self) -> list[str]:
         """The files in the format of another program that it names, as absolute paths."""
         return [os.fspath(path) for path in self._core.files()]

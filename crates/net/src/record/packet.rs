@@ -114,6 +114,12 @@ pub struct PacketRecord {
     pub marked: bool,
     /// The hash by which switches choose among equal paths; 0 for a frame of flow control.
     pub hash: u32,
+    /// Time between its first bit and its last one.
+    pub serialisation: Time,
+    /// Delay of the link as it left.
+    pub propagation: Time,
+    /// Time at which its last bit arrives at the far end; `None` if the link loses it.
+    pub arrives: Option<Time>,
 }
 
 impl Record for PacketRecord {
@@ -150,6 +156,10 @@ impl Record for PacketRecord {
             marked,
             // It follows from the flow, and shows in the ports that packets take.
             hash: _,
+            // They follow from the link, and show in the packets that follow.
+            serialisation: _,
+            propagation: _,
+            arrives: _,
         } = self;
         let flow = flow.map_or(u64::MAX, u64::from);
         let ends = u64::from(*source) << 32 | u64::from(*destination);

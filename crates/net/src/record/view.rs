@@ -23,6 +23,12 @@ pub struct Captured {
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// The packet.
+    /// Time at which its last bit leaves. (ps)
+    pub gone: u64,
+    /// Delay of the link then. (ps)
+    pub delay: u64,
+    /// Whether the link loses it.
+    pub lost: bool,
+    /// The packet; its time is its arrival at the far end.
     pub packet: Packet,
 }

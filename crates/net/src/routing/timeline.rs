@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use incast_units::{Rate, Time};
 
-use crate::describe::network::{LinkChange, Network, NodeId, Out, PortId};
+use crate::describe::network::{Detection, LinkChange, Network, NodeId, Out, PortId};
 
 /// The state of a link, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,38 @@ impl LinkTimeline {
     pub fn next_failure(&self, time: u64) -> u64 {
         self.0.iter().find(|(begin, state)| *begin > time && !state.up).map_or(u64::MAX, |s| s.0)
     }
+}
+
+/// A time in which a node knows that the link of one of its ports is down, and holds back what is to leave by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The node.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// When the node notices that the link has failed.
+    pub from: Time,
+    /// When it notices that the link has returned; `None`: never.
+    pub until: Option<Time>,
+}
+
+/// Returns the outages of a network as its nodes notice them: of each port in turn, by time.
+///
+/// # Errors
+/// Those of [`Timeline::new`].
+pub fn outages(network: &Network) -> Result<Vec<Outage>, String> {
+    let timeline = Timeline::new(network)?;
+    let mut found = Vec::new();
+    for (&(node, port), link) in &timeline.ends {
+        let Detection { switches, hosts } = network.detection;
+        let delay = if network.is_host(node) { hosts } else { switches };
+        let noticed = timeline.links[link].noticed(delay.ps());
+        for (place, (begin, _)) in noticed.iter().enumerate().filter(|(_, (_, up))| !up) {
+            let until = noticed.get(place + 1).map(|(end, _)| Time::from_ps(*end));
+            found.push(Outage { node, port, from: Time::from_ps(*begin), until });
+        }
+    }
+    Ok(found)
 }
 
 /// The timelines of all links.
@@ -248,5 +280,20 @@ mod tests {
         assert_eq!(at(24), (false, Rate::from_gbps(50)));
         assert_eq!(at(43), (false, Rate::from_gbps(50)));
         assert_eq!(at(44), (true, Rate::from_gbps(50)));
+        // The host notices at once, and the switch after 15 us: nothing of the first failure.
+        let mut late = network.clone();
+        late.changes.truncate(4);
+        late.detection.switches = Time::from_us(15);
+        let times = |network: &Network| {
+            let us = |time: Time| time.ps() / 1_000_000;
+            let of = |one: Outage| ((one.node, one.port), us(one.from), one.until.map(us));
+            outages(network).unwrap().into_iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(times(&late), [((0, 0), 10, Some(14)), ((0, 0), 20, None), ((switch, 0), 35, None)]);
+        late.changes = network.changes.clone();
+        assert_eq!(
+            times(&late),
+            [((0, 0), 10, Some(14)), ((0, 0), 20, Some(40)), ((switch, 0), 35, Some(55))]
+        );
     }
 }

@@ -49,6 +49,7 @@ fn of_flow(captured: &Captured, explained: &Explained, facts: &Facts<'_>) -> Pac
         queue: u16::from(packet.queue),
         marked,
         hash: packet.hash,
+        ..frame(captured, facts)
     }
 }
 
@@ -84,5 +85,8 @@ fn frame(captured: &Captured, facts: &Facts<'_>) -> PacketRecord {
         },
         marked: packet.is(flag::MARKED),
         hash: 0,
+        serialisation: Time::from_ps(captured.gone - captured.time),
+        propagation: Time::from_ps(captured.delay),
+        arrives: (!captured.lost).then(|| Time::from_ps(packet.time)),
     }
 }

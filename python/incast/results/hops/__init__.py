@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from incast.results.arrays import Ints
 from incast.results.hops.matching import earlier_rows
 from incast.results.hops.packets import NONE, Packets, Place, links_of, packets_of
-from incast.results.hops.port import Port, pauses_of
+from incast.results.hops.port import NO_INTERVALS, Outage, Port, outages_of, pauses_of
 from incast.results.tables import Tables
 
 
@@ -25,28 +25,34 @@ class Passage:
             acknowledgement comes to the card of the receiver when the last byte is delivered.
         left_ps: When its first bit left.
         serialisation_ps: Time between its first bit and its last one.
-        propagation_ps: Delay of the link.
-        wait_ps: Time between its arrival and its first bit: the sum of the three that follow.
+        propagation_ps: Delay of the link as it left.
+        link_wait_ps: Time by which it arrives later than these say: until the next cycle of the clock of its
+            own that the node has, or the arrival of the packet before it if the delay has decreased.
+        wait_ps: Time between its arrival and its first bit: the sum of the four that follow.
         in_front_ps: Parts of the wait in which the port sent other packets, by flow, the longest first;
             None are the frames of flow control.
         paused_ps: Part in which the port sent nothing, and the queue of the packet was paused.
-        idle_ps: Part in which it sent nothing although the queue was not paused. At the card of a receiver,
-            it held the acknowledgement.
+        down_ps: Part in which it sent nothing, the queue was not paused, and its node knew that the link was
+            down.
+        idle_ps: Part in which it sent nothing although it could. At the card of a receiver, it held the
+            acknowledgement.
     """
 
     came_ps: int | None
     left_ps: int
     serialisation_ps: int
     propagation_ps: int
+    link_wait_ps: int
     wait_ps: int
     in_front_ps: Mapping[int | None, int]
     paused_ps: int
+    down_ps: int
     idle_ps: int
 
     @property
     def time_ps(self) -> int:
         """Time from its arrival, or else its first bit, to its arrival at the far end, in picoseconds."""
-        return self.wait_ps + self.serialisation_ps + self.propagation_ps
+        return self.wait_ps + self.serialisation_ps + self.propagation_ps + self.link_wait_ps
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,13 @@ class Hop:
             acknowledgements and all else that the sender gets.
         stage: Number of links that the packets have behind them.
         packets: Number of packets of the flow that the port sent.
+        lost: Number of them that the link lost, because it failed or by bit errors.
         wait_ps: Sum of their waits in picoseconds; 0 at a card, where packets are made as they are sent.
         longest_wait_ps: The longest of them.
         in_front_ps: Parts of this sum in which the port sent other packets, by flow, the longest first; None
             are the frames of flow control. A packet for which several wait counts for each.
         paused_ps: Part in which the port sent nothing, and the queue of the packet was paused.
+        down_ps: Part in which it did neither, and its node knew that the link was down.
         idle_ps: The rest.
         last: The packet here that decides the end of the flow: the one that was delivered last, or its
             acknowledgement. None if neither passed here, or the flow did not finish.
@@ -74,10 +82,12 @@ class Hop:
     to_receiver: bool
     stage: int
     packets: int
+    lost: int
     wait_ps: int
     longest_wait_ps: int
     in_front_ps: Mapping[int | None, int]
     paused_ps: int
+    down_ps: int
     idle_ps: int
     last: Passage | None
 
@@ -101,9 +111,9 @@ class Hops:
             switch: it dropped them, or they were in a queue.
         crossings: The columns of a table with a row for each packet at each port, by time: ``hop`` (the place
             in ``hops``), ``kind``, ``position_bytes``, ``size_bytes``, ``came_ps`` (-1 at the host that made
-            the packet), ``left_ps``, ``wait_ps``, its parts ``in_front_ps``, ``paused_ps`` and ``idle_ps``,
-            ``serialisation_ps``, ``propagation_ps``, ``arrives_ps``, and ``before``, the row of the packet at
-            the port before (-1: none).
+            the packet), ``left_ps``, ``wait_ps``, its parts ``in_front_ps``, ``paused_ps``, ``down_ps`` and
+            ``idle_ps``, ``serialisation_ps``, ``propagation_ps``, ``link_wait_ps``, ``arrives_ps`` (-1: the
+            link loses it), and ``before``, the row of the packet at the port before (-1: none).
     """
 
     flow: int
@@ -124,7 +134,9 @@ class Hops:
         return len(self.hops)
 
 
-def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
+def hops_in(
+    result: Tables, flow: int, any_queue: bool = False, outages: Collection[Outage] = ()
+) -> Hops:
     """Follows the packets of a flow from port to port.
 
     Args:
@@ -132,15 +144,21 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
         flow: Number of the flow.
         any_queue: Whether a pause of any queue of a port counts for each packet there, because the tables do
             not say which of the queues it was in (BFC).
+        outages: When nodes know that links are down.
     """
     links = links_of(result)
     ends = _Ends.of(result, flow)
     rows, sent = packets_of(result, links, flow)
-    pauses = pauses_of(result)
-    ports = {place: Port(packets, pauses.get(place, {}), any_queue) for place, packets in sent.items()}
-    before, missing = earlier_rows(rows, _busy_since(rows, ports), ends.source, ends.destination, links)
+    pauses, down = pauses_of(result), outages_of(outages)
+    ports = {
+        place: Port(packets, pauses.get(place, {}), any_queue, down.get(place, NO_INTERVALS))
+        for place, packets in sent.items()
+    }
+    since = _busy_since(rows, ports)
+    before, missing = earlier_rows(rows, since, ends.source, ends.destination, links, bool(down))
     came = np.where(before == NONE, NONE, rows.arrives[before]) if len(before) else before
-    parts = {name: np.zeros(len(before), dtype=np.int64) for name in ("in_front_ps", "paused_ps", "idle_ps")}
+    names = "in_front_ps", "paused_ps", "down_ps", "idle_ps"
+    parts = {name: np.zeros(len(before), dtype=np.int64) for name in names}
     waits = np.where(before == NONE, 0, rows.left - came)
     data, answer = ends.last(rows, before)
     decisive = {*data, *answer}
@@ -152,8 +170,8 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
         for queue in np.unique(rows.queue[waited]):
             of = waited[rows.queue[waited] == queue]
             divided = port.divide(came[of], rows.left[of], int(queue))
-            parts["in_front_ps"][of], parts["paused_ps"][of] = divided
-        parts["idle_ps"][waited] = waits[waited] - parts["in_front_ps"][waited] - parts["paused_ps"][waited]
+            parts["in_front_ps"][of], parts["paused_ps"][of], parts["down_ps"][of] = divided
+        parts["idle_ps"][waited] = waits[waited] - sum(parts[name][waited] for name in names[:-1])
         for to_receiver in (True, False):
             mine = here[(rows.to[here] == ends.destination) == to_receiver]
             if not len(mine):
@@ -169,10 +187,12 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
                 to_receiver=to_receiver,
                 stage=int(stages[mine].min()),
                 packets=len(mine),
+                lost=int((rows.arrives[mine] == NONE).sum()),
                 wait_ps=int(waits[mine].sum()),
                 longest_wait_ps=int(waits[mine].max()),
                 in_front_ps=port.in_front(came[with_wait], rows.left[with_wait]),
                 paused_ps=int(parts["paused_ps"][mine].sum()),
+                down_ps=int(parts["down_ps"][mine].sum()),
                 idle_ps=int(parts["idle_ps"][mine].sum()),
                 last=passages[0] if passages else None,
             )
@@ -191,7 +211,8 @@ def hops_in(result: Tables, flow: int, any_queue: bool = False) -> Hops:
         "wait_ps": waits,
         **parts,
         "serialisation_ps": rows.gone - rows.left,
-        "propagation_ps": rows.arrives - rows.gone,
+        "propagation_ps": rows.propagation,
+        "link_wait_ps": np.where(rows.arrives == NONE, 0, rows.arrives - rows.gone - rows.propagation),
         "arrives_ps": rows.arrives,
         "before": before,
     }
@@ -234,7 +255,7 @@ class _Ends:
         answers = (packets.peer == self.source) & (packets.kind != "returned")
         found = []
         for mask, time in ((data, self.delivered), (answers, self.finish)):
-            rows = np.flatnonzero(mask & (packets.arrives == time))
+            rows = np.flatnonzero(mask & (packets.arrives == time) & (time != NONE))
             chain: list[int] = []
             if len(rows):
                 row = int(rows[np.argmax(packets.position[rows])])
@@ -250,17 +271,20 @@ def _passage(packets: Packets, row: int, came: int, made: int | None, port: Port
     begin = made if came == NONE else came
     left = int(packets.left[row])
     of = np.array([left if begin is None else begin]), np.array([left])
-    (sending,), (paused,) = port.divide(*of, int(packets.queue[row]))
+    (sending,), (paused,), (down,) = port.divide(*of, int(packets.queue[row]))
     wait = int(of[1][0] - of[0][0])
+    gone, propagation = int(packets.gone[row]), int(packets.propagation[row])
     return Passage(
         came_ps=begin,
         left_ps=left,
-        serialisation_ps=int(packets.gone[row]) - left,
-        propagation_ps=int(packets.arrives[row] - packets.gone[row]),
+        serialisation_ps=gone - left,
+        propagation_ps=propagation,
+        link_wait_ps=int(packets.arrives[row]) - gone - propagation,
         wait_ps=wait,
         in_front_ps=port.in_front(*of),
         paused_ps=int(paused),
-        idle_ps=wait - int(sending) - int(paused),
+        down_ps=int(down),
+        idle_ps=wait - int(sending) - int(paused) - int(down),
     )
 
 

@@ -16,7 +16,12 @@ _DATA = ("data", "header", "returned")
 
 
 def earlier_rows(
-    packets: Packets, since: Ints, source: int, destination: int, links: Mapping[Place, Link]
+    packets: Packets,
+    since: Ints,
+    source: int,
+    destination: int,
+    links: Mapping[Place, Link],
+    routes_change: bool = False,
 ) -> tuple[Ints, dict[str, int]]:
     """Finds each packet at the port before.
 
@@ -30,6 +35,7 @@ def earlier_rows(
         source: Number of its sending host.
         destination: Number of its receiving host.
         links: The ports.
+        routes_change: Whether switches may lose packets for which they have no route, which no port counts.
 
     Returns:
         For each row the one of the port before, -1 at a host; and the number of packets that came to a switch
@@ -40,18 +46,19 @@ def earlier_rows(
     if not len(before):
         return before, missing
     key, out = _contents(packets), _lines(packets)
-    for node in np.unique(packets.node).tolist():
+    names = {place[0]: link.node for place, link in links.items()}
+    for node in np.unique([packets.node, packets.peer]).tolist():
         if node in (source, destination):
             continue
-        came = np.flatnonzero(packets.peer == node)
+        came = np.flatnonzero((packets.peer == node) & (packets.arrives != NONE))
         came = came[np.lexsort((packets.peer_port[came], packets.arrives[came]))]
         went = np.flatnonzero(packets.node == node)
         ports = {(node, port) for port in np.unique(packets.port[went]).tolist()}
-        is_lossless = not any(links[place].dropped for place in ports)
+        is_lossless = not routes_change and not any(links[place].dropped for place in ports)
         unsure = _match(before, (came, went), key, out, is_lossless)
         _match_others(before, (came, went), unsure, packets, key, out, since)
         if len(came) > len(went):
-            missing[links[min(ports)].node] = len(came) - len(went)
+            missing[names[node]] = len(came) - len(went)
     return before, missing
 
 

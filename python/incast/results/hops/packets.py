@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from incast.audit.evidence import duration
 from incast.results.arrays import Ints
 from incast.results.tables import Tables
 
@@ -84,7 +83,8 @@ class Packets(NamedTuple):
     Attributes:
         left: When the first bit left.
         gone: When the last bit left.
-        arrives: When the last bit arrives at the far end.
+        propagation: Delay of the link then.
+        arrives: When the last bit arrives at the far end; -1 if the link loses it.
         peer: Number of the node there.
         peer_port: Number of the port there.
     """
@@ -99,6 +99,7 @@ class Packets(NamedTuple):
     hash: Ints
     kind: npt.NDArray[Any]
     gone: Ints
+    propagation: Ints
     arrives: Ints
     peer: Ints
     peer_port: Ints
@@ -121,38 +122,23 @@ def packets_of(result: Tables, links: Mapping[Place, Link], flow: int) -> tuple[
     mine = flows == flow
     code = _whole(table.column("node_id")) << 16 | _whole(table.column("port"))
     left = _whole(table.column("time_ps"))
-    size = _whole(table.column("size_bytes"))
-    gone, arrives, peer, peer_port = (np.zeros(int(mine.sum()), dtype=np.int64) for _ in range(4))
+    gone = left + _whole(table.column("serialisation_ps"))
+    peer, peer_port = (np.zeros(int(mine.sum()), dtype=np.int64) for _ in range(2))
     place_of = np.cumsum(mine) - 1
     sent = {}
     for place, rows in _by_port(code):
         own = mine[rows]
         if not own.any():
             continue
-        link = links[place]
-        ends = left[rows] + durations(size[rows], link.rate_bps)
-        sent[place] = Sent(left[rows], ends, flows[rows])
+        sent[place] = Sent(left[rows], gone[rows], flows[rows])
         here = place_of[rows[own]]
-        gone[here] = ends[own]
-        arrives[here] = ends[own] + link.delay_ps
-        peer[here], peer_port[here] = link.peer, link.peer_port
+        peer[here], peer_port[here] = links[place].peer, links[place].peer_port
     names = ("destination_id", "position_bytes", "size_bytes", "queue", "hash")
     columns = [_whole(table.column(name)[mine]) for name in names]
     at = [left[mine], code[mine] >> 16, code[mine] & 0xFFFF]
     kind = table.column("kind")[mine]
-    return Packets(*[*at, *columns, kind, gone, arrives, peer, peer_port]), sent
-
-
-def durations(sizes: Ints, rate_bps: int) -> Ints:
-    """Returns the times of packets on a link.
-
-    Args:
-        sizes: Their sizes in bytes.
-        rate_bps: The rate of the link in bit/s.
-    """
-    known, kind = np.unique(sizes, return_inverse=True)
-    times: Ints = np.array([duration(int(size), rate_bps) for size in known], dtype=np.int64)[kind]
-    return times
+    on_link = (_whole(table.column(name)[mine]) for name in ("propagation_ps", "arrives_ps"))
+    return Packets(*at, *columns, kind, gone[mine], *on_link, peer, peer_port), sent
 
 
 def _by_port(code: Ints) -> Iterator[tuple[Place, Ints]]:

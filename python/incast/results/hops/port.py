@@ -1,8 +1,8 @@
-"""The time of a port: when it sent packets, of which flows, and when its queues were paused."""
+"""The time of a port: when it sent packets, of which flows, when its link was down and its queues were paused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -13,6 +13,14 @@ from incast.results.tables import Tables
 
 Intervals = tuple[Ints, Ints]
 """Begins and ends of intervals, in picoseconds."""
+
+NO_INTERVALS: Intervals = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+_NEVER = np.iinfo(np.int64).max
+"""The end of an interval that has none."""
+
+Outage = tuple[int, int, int, int | None]
+"""A time in which a node knows that a link is down: node, port, begin, and end (None: never), in picoseconds."""
 
 Measure = Callable[[Ints], Ints]
 """Gives the time up to some instants that is in a set."""
@@ -34,35 +42,49 @@ def pauses_of(result: Tables) -> dict[Place, dict[int, Intervals]]:
             begins.append(time)
         elif is_paused and not paused:
             ends.append(time)
-    never = np.iinfo(np.int64).max
     return {
         place: {
-            queue: (np.array(begins), np.array([*ends, never][: len(begins)]))
+            queue: (np.array(begins), np.array([*ends, _NEVER][: len(begins)]))
             for queue, (begins, ends) in queues.items()
         }
         for place, queues in found.items()
     }
 
 
+def outages_of(outages: Collection[Outage]) -> dict[Place, Intervals]:
+    """Returns the intervals in which each port held packets back because its link was down.
+
+    Args:
+        outages: Those of the run.
+    """
+    found: dict[Place, list[tuple[int, int]]] = {}
+    for node, port, begin, end in outages:
+        found.setdefault((node, port), []).append((begin, _NEVER if end is None else end))
+    return {place: (np.array(times)[:, 0], np.array(times)[:, 1]) for place, times in found.items()}
+
+
 class Port:
-    """The packets that a port sent, and its pauses.
+    """The packets that a port sent, its outages and its pauses.
 
     Attributes:
         sent: The packets, by time.
     """
 
-    def __init__(self, sent: Sent, pauses: Mapping[int, Intervals], any_queue: bool) -> None:
+    def __init__(
+        self, sent: Sent, pauses: Mapping[int, Intervals], any_queue: bool, down: Intervals = NO_INTERVALS
+    ) -> None:
         """Takes the time of a port.
 
         Args:
             sent: The packets that it sent, by time.
             pauses: The intervals in which each queue was paused.
             any_queue: Whether a pause of any queue counts for each packet.
+            down: The intervals in which its link was down.
         """
-        self.sent, self._pauses, self._any_queue = sent, pauses, any_queue
+        self.sent, self._pauses, self._any_queue, self._down = sent, pauses, any_queue, down
         self._timeline = cache(self._timeline_of)
 
-    def divide(self, came: Ints, left: Ints, queue: int) -> tuple[Ints, Ints]:
+    def divide(self, came: Ints, left: Ints, queue: int) -> tuple[Ints, Ints, Ints]:
         """Divides the waits of packets in one queue.
 
         Args:
@@ -71,22 +93,23 @@ class Port:
             queue: The queue.
 
         Returns:
-            Of each wait the parts in which the port sent packets, and in which it sent none and the queue was
-            paused.
+            Of each wait the parts in which the port sent packets, in which it sent none and the queue was
+            paused, and in which it did neither and its link was down.
         """
-        edges, is_sent, is_paused = self._timeline(queue)
-        sending, paused = _measure(edges, is_sent), _measure(edges, is_paused & ~is_sent)
-        return sending(left) - sending(came), paused(left) - paused(came)
+        edges, is_sent, is_paused, is_down = self._timeline(queue)
+        parts = is_sent, is_paused & ~is_sent, is_down & ~is_paused & ~is_sent
+        sending, paused, down = (_measure(edges, part) for part in parts)
+        return sending(left) - sending(came), paused(left) - paused(came), down(left) - down(came)
 
     def busy_since(self, left: Ints, queue: int) -> Ints:
-        """Returns the times from which on the port sent, or the queue was paused, without a break.
+        """Returns the times from which on the port sent, or could not, without a break.
 
         Args:
             left: When packets of the queue began to leave: the ends of these times.
             queue: The queue.
         """
-        edges, is_sent, is_paused = self._timeline(queue)
-        is_busy = (is_sent | is_paused)[:-1]
+        edges, is_sent, is_paused, is_down = self._timeline(queue)
+        is_busy = (is_sent | is_paused | is_down)[:-1]
         # Nothing is known of the time before the first edge.
         ends = np.maximum.accumulate(np.where(is_busy, np.iinfo(np.int64).min, edges[1:]))
         place = np.searchsorted(edges, left) - 1
@@ -111,17 +134,17 @@ class Port:
         pairs = zip(known[order].tolist(), sums[order].tolist(), strict=True)
         return {None if flow == NONE else flow: time for flow, time in pairs if time}
 
-    def _timeline_of(self, queue: int) -> tuple[Ints, BoolArray, BoolArray]:
-        """Returns edges, and whether from each to the next the port sends, and the queue is paused."""
+    def _timeline_of(self, queue: int) -> tuple[Ints, BoolArray, BoolArray, BoolArray]:
+        """Returns edges, and whether from each to the next the port sends, the queue is paused, the link down."""
         queues = self._pauses.values() if self._any_queue else [self._pauses.get(queue)]
         pauses = _joined(intervals for intervals in queues if intervals is not None)
         sending = self.sent.left, self.sent.gone
-        edges = np.unique(np.concatenate([*sending, *pauses]))
-        return edges, _covered(edges, sending), _covered(edges, pauses)
+        edges = np.unique(np.concatenate([*sending, *pauses, *self._down]))
+        return edges, _covered(edges, sending), _covered(edges, pauses), _covered(edges, self._down)
 
 
 def _joined(intervals: Iterable[Intervals]) -> Intervals:
-    several: Sequence[Intervals] = [*intervals, (np.empty(0, np.int64), np.empty(0, np.int64))]
+    several: Sequence[Intervals] = [*intervals, NO_INTERVALS]
     return np.concatenate([begins for begins, _ in several]), np.concatenate([ends for _, ends in several])
 
 

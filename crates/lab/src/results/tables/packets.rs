@@ -39,5 +39,11 @@ table! {
         marked: bool = record.marked,
         /// hash by which switches choose among equal paths; 0 for a frame of flow control
         hash: u32 = record.hash,
+        /// time between its first bit and its last one, by the rate of the link then and the clock of the node
+        serialisation_ps: Option<Time> = Some(record.serialisation); earlier null,
+        /// delay of the link as it left
+        propagation_ps: Option<Time> = Some(record.propagation); earlier null,
+        /// when its last bit arrives at the far end, also after the end of the run; null: the link loses it
+        arrives_ps: Option<Time> = record.arrives; earlier null,
     }
 }
