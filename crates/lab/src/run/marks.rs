@@ -12,11 +12,10 @@ use incast_sim::record::{FlowRecord, PortTotals};
 use incast_sim::rules::Marking;
 use incast_units::{Bytes, Rate, Time};
 
-use super::verdicts::Ended;
 use crate::problem::Problem;
 
 /// The key of the length up to which nothing is marked.
-const KMIN: &str = "switch.ecn.kmin";
+pub(super) const KMIN: &str = "switch.ecn.kmin";
 
 /// The flows whose algorithms ask for marks and for no other sign of a queue.
 #[derive(Debug, Default)]
@@ -118,48 +117,48 @@ pub(super) struct Missing<'a> {
     queue: Queue<'a>,
     algorithms: BTreeSet<u16>,
     ecn: Ecn,
+    base_rtt: Time,
 }
 
 impl<'a> Missing<'a> {
     /// Returns the longest such queue of a run, measured in time.
     ///
-    /// There is none where such a queue is no sign of congestion, or a base RTT is not known: packets that wait for
-    /// circuits, the many queues of BFC, and testbeds, whose kernels add to every round trip.
-    pub(super) fn of(ended: &Ended<'a>) -> Option<Self> {
-        let Simulation { network, switch, .. } = ended.simulation;
-        let (ecn, ports) = (switch.ecn?, &ended.outcome.ports);
-        let is_other = !ended.is_divided || network.circuits.is_some() || switch.bfc.is_some();
+    /// There is none where such a queue is no sign of congestion: packets that wait for circuits, the many queues of BFC.
+    pub(super) fn of(simulation: &Simulation, ports: &'a [PortTotals], readers: &Readers) -> Option<Self> {
+        let Simulation { network, switch, .. } = simulation;
+        let ecn = switch.ecn?;
+        let is_other = network.circuits.is_some() || switch.bfc.is_some();
         if is_other || ports.iter().any(|port| port.marked > 0) {
             return None;
         }
-        let long = queues(network, ports).into_iter().filter(|queue| queue.drain > ended.readers.base_rtt);
-        let felt = long.map(|queue| Self { algorithms: ended.readers.of(&queue, network), queue, ecn });
+        let long = queues(network, ports).into_iter().filter(|queue| queue.drain > readers.base_rtt);
+        let felt = long.map(|queue| Self {
+            algorithms: readers.of(&queue, network),
+            queue,
+            ecn,
+            base_rtt: readers.base_rtt,
+        });
         felt.filter(|missing| !missing.algorithms.is_empty())
             .max_by_key(|Self { queue, .. }| (queue.drain, Reverse((queue.port.node, queue.port.port))))
     }
-}
 
-/// Algorithms that read marks had none, although a queue was longer than a port sends in one base RTT: none of them
-/// means to leave such a queue, and a comparison of them compares nothing. Where the scenario has a warning about its
-/// thresholds already, that was the reason.
-pub(super) fn unmarked(ended: &Ended<'_>) -> Vec<Problem> {
-    let Simulation { network, switch, transport, algorithms, .. } = ended.simulation;
-    let is_warned = ended.warnings.iter().any(|warning| warning.key.as_deref() == Some(KMIN));
-    let missing = Missing::of(ended).filter(|_| !is_warned);
-    let Some(Missing { queue, algorithms: of, ecn }) = missing else { return Vec::new() };
-    let names: Vec<&str> = of.iter().map(|&of| algorithms[usize::from(of)].name()).collect();
-    let place = format!("{} port {}", network.nodes[queue.port.node as usize], queue.port.port);
-    let base_rtt = ended.readers.base_rtt;
-    let tenths = queue.drain.ps() * 10 / base_rtt.ps().max(1);
-    let (peak, rtts) = (queue.port.peak_queue, format!("{}.{}", tenths / 10, tenths % 10));
-    let packet = Bytes::new(transport.payload.get() + transport.header.get());
-    let Cause { key, value, hint } = Cause::of(&ecn, switch, &queue, packet, base_rtt);
-    let problem = format!(
-        "is {value}, and no packet was marked: the queue at {place} grew to {peak}, which takes {rtts} base RTTs to drain, \
-         and no mark reported that to {}",
-        names.join(", ")
-    );
-    vec![Problem::new(problem).about(key).with_hint(hint)]
+    /// Returns the warning about it.
+    pub(super) fn problem(&self, simulation: &Simulation) -> Problem {
+        let Simulation { network, switch, transport, algorithms, .. } = simulation;
+        let Self { queue, algorithms: found, ecn, base_rtt } = self;
+        let names: Vec<&str> = found.iter().map(|&of| algorithms[usize::from(of)].name()).collect();
+        let place = format!("{} port {}", network.nodes[queue.port.node as usize], queue.port.port);
+        let tenths = queue.drain.ps() * 10 / base_rtt.ps().max(1);
+        let (peak, rtts) = (queue.port.peak_queue, format!("{}.{}", tenths / 10, tenths % 10));
+        let packet = Bytes::new(transport.payload.get() + transport.header.get());
+        let Cause { key, value, hint } = Cause::of(ecn, switch, queue, packet, *base_rtt);
+        let problem = format!(
+            "is {value}, and no packet was marked: the queue at {place} grew to {peak}, which takes {rtts} base RTTs to drain, \
+             and no mark reported that to {}",
+            names.join(", ")
+        );
+        Problem::new(problem).about(key).with_hint(hint)
+    }
 }
 
 /// The setting for which a queue was not marked.
