@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ from PIL import Image
 
 import incast
 from helpers import ROOT, Incast
+from scripts import script
 from snippets import LANGUAGES, Block, Runner, blocks, check, shims
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -106,11 +106,7 @@ def test_generated_pages_are_those_of_this_version(tmp_path: Path) -> None:
 
 def test_lists_of_algorithms_are_those_of_this_version() -> None:
     """The text between marks in pages that are written by hand lists the algorithms of this version."""
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
+    generate = script("generate")
     parts = generate.parts()
     assert {path.relative_to(ROOT).as_posix() for path in parts} == {*generate.PARTS, "docs/learned.md"}
     stale = [path.name for path, text in parts.items() if path.read_text() != text]

@@ -58,15 +58,15 @@ def test_marks_follow_one_rule_that_each_file_states() -> None:
     texts |= {
         file: (ROOT / file).read_text() for file in ("examples/training.toml", "examples/collective.toml")
     }
-    for name, text in texts.items():
+    for where, text in texts.items():
         own = tomllib.loads(text)["switch"]["ecn"]
         reference = own.pop("reference", None)
-        assert own == {key: value for key, value in ecn.items() if key != "reference"}, name
+        assert own == {key: value for key, value in ecn.items() if key != "reference"}, where
         says = " ".join(text.replace("#", "").split())
-        assert "for each 100 Gbps of a port's rate: 32 and 128 us of queue" in says, name
+        assert "for each 100 Gbps of a port's rate: 32 and 128 us of queue" in says, where
         # A file without it says why: its links have one rate, or OSCAR's artifact does not scale.
-        one_rate = name in ("microburst", "websearch") or name.startswith("examples/")
-        assert (reference == ecn["reference"]) == (not one_rate), name
+        one_rate = where in ("microburst", "websearch") or where.startswith("examples/")
+        assert (reference == ecn["reference"]) == (not one_rate), where
 
 
 def test_training_sends_what_its_comment_says() -> None:
