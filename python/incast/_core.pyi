@@ -110,6 +110,8 @@ class Scenario:
     def __eq__(self, other: object) -> bool: ...
     def service_order(self) -> list[int]:
         """The numbers of the flows in the order of service, which matters for those that start together."""
+    def ports(self) -> list[tuple[str, int, str]]:
+        """The ports of its network: the node of each, its number there, and the node at the far end."""
     def size(self) -> Size: ...
     def run(
         self,
