@@ -64,6 +64,7 @@ def test_a_changed_battery_is_refused(tmp_path: Path, change: str) -> None:
         ('measure = "fairness"', 'measure = "fairnes"', 'did you mean "fairness"'),
         ('flows = "long"', 'flows = "lnog"', "there is no traffic 'lnog'; did you mean 'long'"),
         ('port = "s0->h8", start', 'prot = "s0->h8", start', "unknown: prot"),
+        ('port = "s0->h8", start', 'port = "s0->h88", start', "there is no port 's0->h88'; did you mean"),
         ("start(burst)", "start(brst)", "there is no traffic 'brst'; did you mean 'burst'"),
     ],
 )

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Lazy(Sequence[T]):
-    """A sequence whose items are made anew each time, so that ten thousand of them take no memory.
+    """A sequence whose items are made each time, so that ten thousand of them take no memory.
 
     Args:
         count: Number of items.

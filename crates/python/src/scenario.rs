@@ -197,6 +197,16 @@ impl Scenario {
         Ok(outages.iter().map(|o| (o.node, o.port, o.from.ps(), o.until.map(Time::ps))).collect())
     }
 
+    /// The ports of its network: the node of each, its number there, and the node at the far end.
+    fn ports(&self) -> Vec<(&str, usize, &str)> {
+        let fabric = self.0.fabric();
+        let name = |node: u32| fabric.network.nodes.get(node as usize).map_or("", String::as_str);
+        let of =
+            |node: u32| fabric.ports(node).iter().enumerate().map(move |(port, far)| (node, port, far.0));
+        let every = (0..fabric.network.nodes.len() as u32).flat_map(of);
+        every.map(|(node, port, far)| (name(node), port, name(far))).collect()
+    }
+
     /// Returns its size.
     fn size(&self, py: Python<'_>) -> PyResult<Size> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;

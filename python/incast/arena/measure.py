@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from incast.arena.entries import Entry, Metric
 from incast.arena.score import Observed
-from incast.errors import ScenarioError, nearest
+from incast.errors import ScenarioError
+from incast.results.measures import ahead
 from incast.results.measures.call import Call
 from incast.results.measures.quantity import picoseconds
 from incast.results.measures.view import View
 from incast.results.result import Result
+from incast.scenario import Scenario
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,12 +40,13 @@ def observe(metrics: Sequence[Metric], result: Result) -> list[Observed]:
     return [_value(metric, view) for metric in metrics]
 
 
-def check(battery: str, entry: Entry) -> None:
-    """Refuses metrics that no run can have: measures, arguments and traffic that there are not.
+def check(battery: str, entry: Entry, scenario: Scenario | None = None) -> None:
+    """Refuses metrics that no run can have: measures, arguments, traffic and ports that there are not.
 
     Args:
         battery: The name of the battery, for the error.
         entry: The scenario with its metrics.
+        scenario: The scenario as it is run, for its ports; None checks all but these.
 
     Raises:
         ScenarioError: When a metric cannot be computed, with the reason.
@@ -57,30 +59,14 @@ def check(battery: str, entry: Entry) -> None:
                 inspect.signature(OWN[metric.measure]).bind(None, **metric.arguments)
             else:
                 Call.made(metric.measure, keyed=metric.arguments)
-            if len(names) == len(blocks):
-                _check_traffic(metric.arguments, names)
+            ahead.refuse_missing(
+                metric.arguments,
+                sorted(names) if len(names) == len(blocks) else None,
+                None if scenario is None else scenario.ports,
+            )
         except (TypeError, ValueError) as error:
             where = f'{battery}: scenario "{entry.name}", metric "{metric.name}"'
             raise ScenarioError(f"{where}: {error}") from None
-
-
-def _check_traffic(arguments: Mapping[str, Any], names: Collection[str]) -> None:
-    """Refuses arguments that name other traffic than there is: flows, and instants like ``start(burst)``."""
-    for key, value in arguments.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Mapping):
-                _check_traffic(one, names)
-                continue
-            is_flows = key in ("flows", "group")
-            for block in [one.partition(".")[0]] if is_flows else _INSTANT.findall(str(one)):
-                if block not in names:
-                    near = nearest(block, sorted(names))
-                    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(names))}"
-                    raise ValueError(f"{key}: there is no traffic {block!r}; {hint}")
-
-
-_INSTANT = re.compile(r"\(([^)]*)\)")
-"""The block in an instant like ``start(burst)+600us``."""
 
 
 def _value(metric: Metric, view: View) -> Observed:

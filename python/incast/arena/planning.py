@@ -136,6 +136,7 @@ def plan(
     """
     chosen = battery if scenarios is None else battery.only(scenarios)
     runs: list[Run] = []
+    checked: set[str] = set()
     refused: dict[tuple[str, str], str] = {}
     dropped: dict[tuple[str, str], tuple[str, ...]] = {}
     for entry in chosen.entries:
@@ -148,6 +149,9 @@ def plan(
             except ScenarioError as error:
                 refused[entry.name, contender.name] = reason(error)
                 continue
+            if entry.name not in checked:
+                check(battery.name, entry, scenario)
+                checked.add(entry.name)
             if left := tuple(str(problem.key) for problem in scenario.dropped):
                 dropped[entry.name, contender.name] = left
             for replicate in range(entry.seeds):

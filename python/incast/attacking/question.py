@@ -19,6 +19,7 @@ from incast.results.measures.call import Call
 from incast.runs import store
 from incast.scenario import Scenario, _toml
 from incast.scenario.contestants import everyone, gathered, named
+from incast.scenario.measured import refuse_missing
 from incast.scenario.scenario import document
 from incast.tuning.space import Parameter, Setting, checked, read
 
@@ -170,6 +171,7 @@ def ask(
     plain = Scenario.from_toml(text(base), name, [*attacked.overrides, f"seed={first}"])
     if other is not None:
         Scenario.from_toml(text(base), name, [*other.overrides, f"seed={first}"])
+    refuse_missing("--score", [call], [plain])
     effective = tomllib.loads(plain.to_toml())
     parameters = checked([read(spec, effective, SECTIONS) for spec in vary], "an attack")
     chosen = tuple(range(first, first + seeds))

@@ -43,6 +43,7 @@ from incast.scenario import Interrupted, Scenario
 from incast.scenario.cautions import cautions
 from incast.scenario.choice import Choice, choose, refuse_overrides, split
 from incast.scenario.contestants import algorithms_in, choose_contestants
+from incast.scenario.measured import refuse_missing
 from incast.scenario.scenario import document
 
 
@@ -94,7 +95,7 @@ def act(options: argparse.Namespace) -> int:
     refuse_overrides(options.overrides, option)
     several = seeds_of(options) > 1 or options.until_decided is not None
     _refuse_idle(options, several)
-    calls_of(options)
+    calls = calls_of(options)
     overrides = options.overrides
     options.overrides, parameters = split(overrides)
     chosen = variants(load(options, needs_algorithm=False), given, option, parameters)
@@ -104,7 +105,8 @@ def act(options: argparse.Namespace) -> int:
     if several:
         options.overrides = overrides
         return _several(options)
-    required = Required(options, entries(chosen))
+    refuse_missing("--measure", calls, chosen.scenarios.values())
+    required = Required(options, entries(chosen), chosen.scenarios.values())
     if options.estimate:
         code = estimate(chosen.scenarios)
         if chosen.left_out:
@@ -168,7 +170,7 @@ def _several(options: argparse.Namespace) -> int:
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
-    required = Required(options, planned(what))
+    required = Required(options, planned(what), (run.first for run in what.runs[:: what.seeds]))
     done = carry_out(what, options, Local(options.jobs), required=required)
     if isinstance(done, int):
         return done

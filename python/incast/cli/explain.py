@@ -68,7 +68,7 @@ def add(commands: Commands) -> None:
 
 
 def act(options: argparse.Namespace) -> int:
-    """Prints the divided times of all flows and of the slowest, or of one; of a sweep those of each run."""
+    """Prints the divided times of all flows and of the slowest, or of one; of a sweep a row for each run."""
     if read(options.result) is not None:
         return _of_sweep(options)
     result = open_result(options.result)

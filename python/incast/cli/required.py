@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import pad, paragraph
 from incast.errors import ScenarioError
 from incast.results.grid import Grid
+from incast.results.measures.call import Call
 from incast.results.require import Check, Requirement, counted, judged
+from incast.scenario import Scenario
+from incast.scenario.measured import refuse_missing
 
 NOT_MET = 3
 """The exit code if a requirement is not met and nothing worse has happened."""
@@ -33,12 +36,13 @@ class Required:
     Args:
         options: The options of the command.
         ahead: The entries that there will be, without runs.
+        scenarios: What will run, of which one must have what the requirements are about.
 
     Raises:
         ScenarioError: When a text is no requirement, or would have no effect.
     """
 
-    def __init__(self, options: argparse.Namespace, ahead: Grid) -> None:
+    def __init__(self, options: argparse.Namespace, ahead: Grid, scenarios: Iterable[Scenario] = ()) -> None:
         self._not_met = False
         self._requirements: list[Requirement] = []
         for text in options.require:
@@ -49,6 +53,8 @@ class Required:
                 self._requirements[-1].checks(ahead)
             except ValueError as error:
                 raise ScenarioError(f"--require {error.args[0]}") from None
+        calls = [one.measure for one in self._requirements if isinstance(one.measure, Call)]
+        refuse_missing("--require", calls, scenarios)
 
     def __bool__(self) -> bool:
         return bool(self._requirements)

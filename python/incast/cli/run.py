@@ -36,7 +36,7 @@ def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result and where it is saved."""
     scenario = load(options)
     label = store.label(scenario)
-    required = Required(options, Grid(scenario.name, (), (Entry((), title(label), label, ()),)))
+    required = Required(options, Grid(scenario.name, (), (Entry((), title(label), label, ()),)), [scenario])
     if options.estimate:
         return estimate({label: scenario})
     warn(scenario)

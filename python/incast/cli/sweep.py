@@ -47,6 +47,7 @@ from incast.runs.runner import Executor, Local
 from incast.runs.sweep import Plan, Run, Sheet, Sweep, baseline_of, headings, plan, ranking, rule_of, run
 from incast.scenario import Scenario
 from incast.scenario.cautions import cautions
+from incast.scenario.measured import refuse_missing
 
 MOST_ROWS = 20
 """Of more runs than this only the means are printed."""
@@ -106,7 +107,7 @@ def act(options: argparse.Namespace) -> int:
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
-    required = Required(options, planned(what))
+    required = Required(options, planned(what), (run.first for run in _firsts(what)))
     done = carry_out(what, options, executor(options), options.limit, required=required)
     return done if isinstance(done, int) else required.code(1 if done.state.failures else 0)
 
@@ -141,6 +142,7 @@ def carry_out(
         ResultError: When its folder holds something else, or cannot be written.
     """
     calls = calls_of(options)
+    refuse_missing("--measure", calls, (run.first for run in _firsts(what)))
     by = asked(options, calls)
     margin = margin_of(options)
     baseline = baseline_of(what, options.baseline)

@@ -414,6 +414,10 @@ class Scenario:
         """The effective scenario as a file, with all defaults."""
         return self._core.to_toml()
 
+    def ports(self) -> list[tuple[str, int, str]]:
+        """The ports of its network: the node of each, its number there, and the node at the far end."""
+        return self._core.ports()
+
     def size(self) -> Size:
         """The size of the scenario: its network, algorithms, flows and their bytes.
 

@@ -16,7 +16,7 @@ from incast import catalogue
 from incast.arena.contenders import Contender, chosen
 from incast.arena.entries import HELD_OUT, Battery, Entry, read
 from incast.arena.entries import battery as published
-from incast.arena.measure import observe
+from incast.arena.measure import check, observe
 from incast.arena.planning import scenario_of
 from incast.arena.score import LEAST_GOOD
 from incast.errors import ResultError, ScenarioError
@@ -204,6 +204,8 @@ def plan_arena(
     if whole.digest == last.digest:
         raise ScenarioError(f"--held-out {held_out}: this is the battery of the search")
     some, scenarios = _fitting(whole, contender)
+    for entry, scenario in zip(some.entries, scenarios, strict=True):
+        check(some.name, entry, scenario)
     least = _common(some)
     count = least if seeds is None else seeds
     if trials < 1 or not 1 <= count <= least:

@@ -19,6 +19,7 @@ from incast.runs.runner import Executor
 from incast.scenario import Scenario, template
 from incast.scenario.choice import named
 from incast.scenario.contestants import choose_contestants, definitions
+from incast.scenario.measured import refuse_missing
 from incast.scenario.scenario import document
 from incast.tuning import aim, space
 from incast.tuning.aim import Aim
@@ -260,6 +261,10 @@ def plan(
     if not section and any(key.startswith("cc.") for p in parameters for key in p.keys):
         raise ScenarioError("every traffic block has its own algorithm\n    help: choose one with --cc NAME")
     others = tuple(_held_out(file, base, contestant, section, parameters) for file in held_out)
+    goal = aim.read(objectives, subject_to)
+    for one in (base, *others):
+        refuse_missing("--objective", goal.calls, [one])
+        refuse_missing("--subject-to", (condition.call for condition in goal.conditions), [one])
     options: list[tuple[str, Sequence[str]]] = [
         ("--set", overrides),
         ("--cc", [] if cc is None else [cc]),
@@ -279,7 +284,7 @@ def plan(
         base,
         parameters,
         tuple(space.together([_present(effective, key) for key in p.keys]) for p in parameters),
-        aim.read(objectives, subject_to),
+        goal,
         trials,
         tuple(range(base.seed, base.seed + seeds)),
         search_seed,

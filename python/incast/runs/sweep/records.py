@@ -1,4 +1,4 @@
-"""What is kept of the runs of a sweep: numbers in columns, since there may be ten thousand runs."""
+"""The runs of a sweep as it keeps them: numbers in columns, since there may be ten thousand runs."""
 
 from __future__ import annotations
 

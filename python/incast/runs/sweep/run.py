@@ -33,6 +33,7 @@ from incast.runs.sweep.plan import Plan
 from incast.runs.sweep.records import Records
 from incast.runs.sweep.rule import Rule, follow
 from incast.runs.sweep.tables import Sheet, summary, table, write_whole
+from incast.scenario.measured import refuse_missing
 
 DIFFERENCES = "differences"
 
@@ -157,10 +158,12 @@ def run(
         calls: Measures that are computed for each run when it arrives, beside those that every run has.
 
     Raises:
+        ScenarioError: When no scenario has the traffic or the port of a measure.
         ValueError: When the last look of the rule has other seeds than the plan.
         ResultError: When the folder holds something else, or cannot be written.
         KeyboardInterrupt: After Ctrl-C; what is done stays.
     """
+    refuse_missing("the measure", calls, (one.first for one in plan.runs[:: plan.seeds]))
     where = default_folder(plan) if folder is None else folder
     if rule is not None:
         if rule.looks[-1].seeds != plan.seeds:
