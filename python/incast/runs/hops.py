@@ -29,7 +29,7 @@ _LARGEST = 65_535
 """Size of the largest packet, in bytes."""
 
 _SLOWER = 5_000
-"""A clock of its own is slower than the nominal one by at most one part of so many (docs/network/engine.md)."""
+"""A clock of its own is slow by at most one part of so many (docs/network/engine.md)."""
 
 
 def hops_of(
