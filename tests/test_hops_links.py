@@ -49,7 +49,7 @@ def slow_ppb(seed: int, node: int) -> int:
 
 
 def cycle_wait(seed: int, node: int, port: int, packet: int) -> int:
-    """How long a packet of a port, numbered from 1, waits for the next cycle of the node's clock, in ps."""
+    """The wait of a packet of a port, numbered from 1, for the next cycle of its node's clock, in ps."""
     stream = mix(mix(mix(seed) ^ mix(0x636C6F636B ^ node << 40)) ^ port)
     return mix(stream ^ mix(packet)) % 1_000
 

@@ -111,7 +111,7 @@ class Scenario:
     def service_order(self) -> list[int]:
         """The numbers of the flows in the order of service, which matters for those that start together."""
     def outages(self) -> list[tuple[int, int, int, int | None]]:
-        """The times in which nodes know that links are down: node, port, begin and end (None: never), in ps."""
+        """Times in which nodes know that links are down: node, port, begin and end (None: never), in ps."""
     def size(self) -> Size: ...
     def run(
         self,

@@ -55,7 +55,7 @@ def outages_of(outages: Collection[Outage]) -> dict[Place, Intervals]:
     """Returns the intervals in which each port held packets back because its link was down.
 
     Args:
-        outages: Those of the run.
+        outages: All outages of the run.
     """
     found: dict[Place, list[tuple[int, int]]] = {}
     for node, port, begin, end in outages:
@@ -135,7 +135,7 @@ class Port:
         return {None if flow == NONE else flow: time for flow, time in pairs if time}
 
     def _timeline_of(self, queue: int) -> tuple[Ints, BoolArray, BoolArray, BoolArray]:
-        """Returns edges, and whether up to the next the port sends, the queue is paused, and the link is down."""
+        """Returns edges, and whether up to the next the port sends, the queue is paused, the link is down."""
         queues = self._pauses.values() if self._any_queue else [self._pauses.get(queue)]
         pauses = _joined(intervals for intervals in queues if intervals is not None)
         sending = self.sent.left, self.sent.gone
