@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers import Incast
 from incast import Hops, IncastWarning, Result, Scenario, hops_of
 from incast.audit.evidence import duration, quantity
 from incast.cli.audit import CAPTURING
@@ -75,6 +76,15 @@ def test_packets_take_the_time_of_the_clock_of_their_node() -> None:
     assert (hop.wait_ps, hop.in_front_ps, hop.idle_ps) == (84_105, {0: 84_105}, 0)
     assert whole(found) == fct(result, 1)
     assert f"{sum(waits) / 1e3:.3g} ns of waits on links" in said(found, result)
+
+
+def test_clocks_that_a_scenario_has_by_default_are_followed_too(incast: Incast) -> None:
+    loses = {"cc": {"algorithm": "newreno"}, "transport.recovery": "selective", "switch.buffer": "100KB"}
+    (incast.folder / "loses.toml").write_text(changed(**loses))
+    assert incast.here("run", "loses.toml", "--out", "loses", "--quiet").returncode == 0
+    done = incast.here("explain", "loses", "--flow", "f.1", "--hops")
+    assert done.returncode == 0, done.stderr
+    assert " ns of waits on links" in done.stdout.replace("\n", " ")
 
 
 def test_noise_of_stamps_and_clocks_of_hosts_alter_no_packet() -> None:
