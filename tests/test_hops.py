@@ -428,7 +428,7 @@ def test_hosts_that_take_packets_slowly_are_refused() -> None:
     slow = {"impairments": {"receivers": [{"hosts": ["h0"], "rate": "50Gbps", "buffer": "100KB"}]}}
     scenario = Scenario.from_toml(MEETING).with_(slow)
     result = scenario.run()
-    with pytest.raises(ResultError, match="impairments.receivers"):
+    with pytest.raises(ResultError, match=r"impairments\.receivers"):
         hops_of(result, 0, scenario)
 
 

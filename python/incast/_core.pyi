@@ -111,7 +111,7 @@ class Scenario:
     def service_order(self) -> list[int]:
         """The numbers of the flows in the order of service, which matters for those that start together."""
     def outages(self) -> list[tuple[int, int, int, int | None]]:
-        """The times in which nodes know that links are down: node, port, begin and end (None: never) in picoseconds."""
+        """Times in which nodes know that links are down: node, port, begin and end (None: never), in ps."""
     def ports(self) -> list[tuple[str, int, str]]:
         """The ports of its network: the node of each, its number there, and the node at the far end."""
     def size(self) -> Size: ...

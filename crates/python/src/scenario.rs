@@ -20,6 +20,10 @@ use crate::{error, kernel, plugin};
 #[pyclass(frozen, module = "incast")]
 pub(crate) struct Scenario(pub(crate) incast_lab::Scenario);
 
+/// A time in which a node knows that the link of one of its ports is down: node, port, begin and end (none: never) in
+/// picoseconds.
+type Outage = (u32, u16, u64, Option<u64>);
+
 /// Size of a scenario.
 #[pyclass(frozen, get_all, module = "incast")]
 pub(crate) struct Size {
@@ -189,9 +193,8 @@ impl Scenario {
         Ok(built.simulation.served().map(|(number, _)| number).collect())
     }
 
-    /// Returns the times in which nodes know that links are down: node, port, begin and end (none: never) in
-    /// picoseconds.
-    fn outages(&self, py: Python<'_>) -> PyResult<Vec<(u32, u16, u64, Option<u64>)>> {
+    /// Returns the times in which nodes know that links are down.
+    fn outages(&self, py: Python<'_>) -> PyResult<Vec<Outage>> {
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
         let outages = incast_sim::outages(&built.simulation.network).map_err(PyValueError::new_err)?;
         Ok(outages.iter().map(|o| (o.node, o.port, o.from.ps(), o.until.map(Time::ps))).collect())

@@ -28,8 +28,8 @@ MOST_PACKETS = 50_000_000
 _LARGEST = 65_535
 """Size of the largest packet, in bytes."""
 
-_SLOWER = 5_000
-"""A clock of its own is slower than the nominal one by at most one part of so many (docs/network/engine.md)."""
+_SLOWEST_PPM = 200
+"""A clock of its own is slow by at most this (docs/network/engine.md)."""
 
 
 def hops_of(
@@ -200,7 +200,7 @@ def _window(result: Result, row: int, slowest: int) -> tuple[int, int]:
     flows = result.flows
     start, base = (int(flows.column(name)[row]) for name in ("start_ps", "base_rtt_ps"))
     largest = duration(_LARGEST, slowest) if slowest else 0
-    ahead = max(base, largest + largest // _SLOWER + 1)
+    ahead = max(base, largest + largest * _SLOWEST_PPM // 10**6 + 1)
     end = int(flows.column("finish_ps")[row]) if flows.column("finished")[row] else None
     return max(start - ahead, 0), int(result.info["outcome"]["now_ps"]) + 1 if end is None else end + 1
 

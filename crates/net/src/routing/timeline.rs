@@ -82,16 +82,16 @@ pub struct Outage {
     pub node: NodeId,
     /// Its port.
     pub port: PortId,
-    /// When the node notices that the link has failed.
+    /// Time at which the node notices that the link has failed.
     pub from: Time,
-    /// When it notices that the link has returned; `None`: never.
+    /// Time at which it notices that the link has returned; `None`: never.
     pub until: Option<Time>,
 }
 
 /// Returns the outages of a network as its nodes notice them: of each port in turn, by time.
 ///
 /// # Errors
-/// Those of [`Timeline::new`].
+/// As for [`Timeline::new`].
 pub fn outages(network: &Network) -> Result<Vec<Outage>, String> {
     let timeline = Timeline::new(network)?;
     let mut found = Vec::new();

@@ -134,9 +134,7 @@ class Hops:
         return len(self.hops)
 
 
-def hops_in(
-    result: Tables, flow: int, any_queue: bool = False, outages: Collection[Outage] = ()
-) -> Hops:
+def hops_in(result: Tables, flow: int, any_queue: bool = False, outages: Collection[Outage] = ()) -> Hops:
     """Follows the packets of a flow from port to port.
 
     Args:

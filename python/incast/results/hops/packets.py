@@ -138,7 +138,7 @@ def packets_of(result: Tables, links: Mapping[Place, Link], flow: int) -> tuple[
     at = [left[mine], code[mine] >> 16, code[mine] & 0xFFFF]
     kind = table.column("kind")[mine]
     on_link = (_whole(table.column(name)[mine]) for name in ("propagation_ps", "arrives_ps"))
-    return Packets(*at, *columns, kind, gone[mine], *on_link, peer, peer_port), sent
+    return Packets(*[*at, *columns, kind, gone[mine], *on_link, peer, peer_port]), sent
 
 
 def _by_port(code: Ints) -> Iterator[tuple[Place, Ints]]:

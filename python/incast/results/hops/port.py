@@ -1,4 +1,4 @@
-"""The time of a port: when it sent packets, of which flows, when its link was down and its queues were paused."""
+"""The time of a port: when it sent packets, of which flows, and when pauses and outages kept them back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEVER = np.iinfo(np.int64).max
 """The end of an interval that has none."""
 
 Outage = tuple[int, int, int, int | None]
-"""A time in which a node knows that a link is down: node, port, begin, and end (None: never), in picoseconds."""
+"""A time in which a node knows that a link is down: node, port, begin and end (None: never), in ps."""
 
 Measure = Callable[[Ints], Ints]
 """Gives the time up to some instants that is in a set."""
@@ -55,7 +55,7 @@ def outages_of(outages: Collection[Outage]) -> dict[Place, Intervals]:
     """Returns the intervals in which each port held packets back because its link was down.
 
     Args:
-        outages: Those of the run.
+        outages: All outages of the run.
     """
     found: dict[Place, list[tuple[int, int]]] = {}
     for node, port, begin, end in outages:
@@ -135,7 +135,7 @@ class Port:
         return {None if flow == NONE else flow: time for flow, time in pairs if time}
 
     def _timeline_of(self, queue: int) -> tuple[Ints, BoolArray, BoolArray, BoolArray]:
-        """Returns edges, and whether from each to the next the port sends, the queue is paused, the link down."""
+        """Returns edges, and whether up to the next the port sends, the queue is paused, the link is down."""
         queues = self._pauses.values() if self._any_queue else [self._pauses.get(queue)]
         pauses = _joined(intervals for intervals in queues if intervals is not None)
         sending = self.sent.left, self.sent.gone
