@@ -289,7 +289,13 @@ mod tests {
         }
         let mut wanted =
             vec!["source_card", "destination_card", "peer_port", "delay_ps", "algbw_bps", "busbw_bps"];
-        wanted.extend(["window_queued_ps", "answer_queued_ps"]);
+        wanted.extend([
+            "window_queued_ps",
+            "answer_queued_ps",
+            "serialisation_ps",
+            "propagation_ps",
+            "arrives_ps",
+        ]);
         assert_eq!(nulls, wanted);
     }
 
