@@ -127,7 +127,10 @@ def test_show_and_report_have_the_warnings(incast: Incast, tmp_path: Path) -> No
     (incast.folder / "sprayed.toml").write_text(SPRAYED)
     ran = incast.here("run", "sprayed.toml", "--out", "out")
     assert ran.stderr.count("warning: ") == 1
-    shown = " ".join(incast.here("show", "out").stdout.split())
+    said = incast.here("show", "out").stdout
+    # The help has lines of its own.
+    assert "\n    help: " in said
+    shown = " ".join(said.split())
     assert f"warning: transport.recovery: {WARNED}" in shown
     assert HINT in shown
     assert incast.here("report", "out", "--out", "page.html").returncode == 0

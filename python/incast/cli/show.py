@@ -99,8 +99,15 @@ def head(folder: Path, result: Result) -> list[str]:
         paragraph(f"{info['name']}: {', '.join(info['algorithms'])}, seed {info['seed']}"),
         paragraph(f"{folder}: Incast {info['incast_version']}, {made} UTC, {_threads(info['threads'])}"),
         *(paragraph(note, "  ") for note in notes(result)),
-        *(paragraph(f"warning: {warning}", "  ") for warning in result.warnings),
+        *(_warning(str(warning)) for warning in result.warnings),
     ]
+
+
+def _warning(text: str) -> str:
+    """Returns a warning with its help on lines of its own."""
+    problem, *hints = text.split("\n")
+    lines = [paragraph(f"warning: {problem}", "  "), *(paragraph(line.strip(), "    ") for line in hints)]
+    return "\n".join(lines)
 
 
 def not_complete(result: Result) -> str:
