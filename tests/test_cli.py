@@ -658,8 +658,8 @@ def test_the_demo_prints_one_table_and_saves_both_comparisons(incast: Incast) ->
     words = [sys.executable, "-c", "import sys; from incast import demo; sys.exit(demo.main('40us', '10us'))"]
     done = subprocess.run(words, cwd=incast.folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0
-    # So few make no load, which is said of each algorithm; and the queue of the burst stays below what is marked,
-    # which is said of the two that learn of it by marks alone.
+    # So few make no load, which is said of each algorithm; and the queue of the burst stays below what is
+    # marked, which is said of the two that declare no signal but marks.
     warned = [line for line in done.stderr.splitlines() if not line.startswith("    help: ")]
     unmarked = [line for line in warned if "switch.ecn.kmin: is 400KB, and no packet was marked" in line]
     assert [line.rpartition(" ")[2] for line in unmarked] == ["dctcp", "smartt"]

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 /// The key of the length up to which nothing is marked.
 pub(super) const KMIN: &str = "switch.ecn.kmin";
 
-/// The flows whose algorithms ask for marks and for no other sign of a queue.
+/// The flows whose algorithms declare marks and no other signal of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     /// For every algorithm, whether it is such a one.
@@ -124,11 +124,12 @@ impl<'a> Missing<'a> {
     /// Returns the longest such queue of a run, measured in time.
     ///
     /// There is none where such a queue is no sign of congestion: packets that wait for circuits, the many queues of BFC.
+    /// Nor is there one where packets were trimmed, since their headers report a queue as marks do.
     pub(super) fn of(simulation: &Simulation, ports: &'a [PortTotals], readers: &Readers) -> Option<Self> {
         let Simulation { network, switch, .. } = simulation;
         let ecn = switch.ecn?;
         let is_other = network.circuits.is_some() || switch.bfc.is_some();
-        if is_other || ports.iter().any(|port| port.marked > 0) {
+        if is_other || ports.iter().any(|port| port.marked + port.trimmed > 0) {
             return None;
         }
         let long = queues(network, ports).into_iter().filter(|queue| queue.drain > readers.base_rtt);

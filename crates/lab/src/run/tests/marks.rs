@@ -91,9 +91,11 @@ fn the_length_in_the_hint_is_the_one_that_decides() {
 }
 
 #[test]
-fn nothing_is_said_where_a_packet_was_marked_or_no_algorithm_needs_a_mark() {
+fn nothing_is_said_where_a_packet_was_marked_or_trimmed_or_no_algorithm_needs_a_mark() {
     let marked = |outcome: &mut Outcome| outcome.ports.last_mut().unwrap().marked = 1;
     assert_eq!(BURST.said(&marked), (50, vec![]));
+    let trimmed = |outcome: &mut Outcome| outcome.ports.last_mut().unwrap().trimmed = 1;
+    assert_eq!(BURST.said(&trimmed), (50, vec![]));
     for algorithm in ["swift", "hpcc", "oscar", "constant"] {
         let (peak, said) = Burst { algorithm, ..BURST }.warnings();
         assert!(peak >= 49, "{algorithm}: {peak}");
