@@ -51,6 +51,9 @@ impl Event {
 
 /// The effects that a node may cause in response to an event. Each engine implements them.
 pub trait Effects {
+    /// Whether a node may leave departures to [`Node::depart`](super::model::Node::depart) instead of scheduling them.
+    const DEPARTURES_WAIT: bool;
+
     /// Puts a packet on the link of `port`; `packet.time` says when its last bit arrives. `int` counts
     /// only for a packet with [`incast_net::packet::flag::INT`].
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords);

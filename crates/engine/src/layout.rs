@@ -134,13 +134,15 @@ impl Layout {
     ) -> Vec<Partition<M::Node>> {
         let threads = threads.clamp(1, self.units.len().clamp(1, usize::from(u16::MAX)));
         let assigned = self.assign(model, threads);
-        let mut at = vec![(0_u16, 0_u32); nodes.len()];
-        let mut counts = vec![0_u32; threads];
+        // Of every node the partition, its index there, and the index of its first ring.
+        let mut at = vec![(0_u16, 0_u32, 0_u32); nodes.len()];
+        let mut counts = vec![(0_u32, 0_u32); threads];
         for (unit, nodes) in self.units.iter().enumerate() {
             for &node in nodes {
-                let count = &mut counts[usize::from(assigned[unit])];
-                at[node] = (assigned[unit], *count);
+                let (count, rings) = &mut counts[usize::from(assigned[unit])];
+                at[node] = (assigned[unit], *count, *rings);
                 *count += 1;
+                *rings += model.ports()[node].len() as u32;
             }
         }
         let mut left: Vec<Option<M::Node>> = nodes.into_iter().map(Some).collect();
@@ -148,8 +150,8 @@ impl Layout {
         for (unit, nodes) in self.units.iter().enumerate() {
             let with_links = nodes.iter().filter_map(|&node| {
                 let links = model.ports()[node].iter().map(|out| {
-                    let (partition, place) = at[out.node as usize];
-                    LinkTo { partition, place, port: out.port }
+                    let (partition, place, first) = at[out.node as usize];
+                    LinkTo { partition, place, port: out.port, ring: first + u32::from(out.port) }
                 });
                 left[node].take().map(|node| (node, links.collect()))
             });

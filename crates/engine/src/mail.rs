@@ -12,6 +12,8 @@ pub(crate) struct LinkTo {
     pub(crate) port: PortId,
     /// The node's index in its partition.
     pub(crate) place: u32,
+    /// The index of the link's ring there.
+    pub(crate) ring: u32,
 }
 
 /// Packets for another partition.

@@ -55,6 +55,35 @@ pub struct Arrival<'a> {
     pub int: &'a IntRecords,
 }
 
+/// What handles the events of a node.
+pub trait Handler {
+    /// Handles the arrival of a packet.
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, effects: &mut E);
+
+    /// Handles another event: one that the node scheduled.
+    fn handle<E: Effects>(&mut self, event: Event, effects: &mut E);
+}
+
+/// The events of a node in a window.
+pub trait Visit {
+    /// Passes each of them, in order, to a handler.
+    fn run<H: Handler>(self, handler: &mut H);
+}
+
+/// Departures of a node that are no events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departures {
+    /// The time of the next one; [`u64::MAX`] for none. (ps)
+    pub next: u64,
+    /// The time of the last one. (ps)
+    pub last: u64,
+}
+
+impl Departures {
+    /// No departures.
+    pub const NONE: Self = Self { next: u64::MAX, last: 0 };
+}
+
 /// A node as the engine sees it. It is called for each of its events, in order.
 pub trait Node<M>: Debug + Send {
     /// Returns its number.
@@ -68,6 +97,15 @@ pub trait Node<M>: Debug + Send {
 
     /// Handles another event: one that it scheduled.
     fn handle<E: Effects>(&mut self, event: Event, model: &M, effects: &mut E);
+
+    /// Passes the events of a window to a handler: what [`Self::arrive`] and [`Self::handle`] do, or the same with fewer
+    /// steps. A node that has several kinds can choose its handler once for all events.
+    fn visit(&mut self, visit: impl Visit, model: &M);
+
+    /// Sends everything that departs before `before` and is no event. (ps)
+    ///
+    /// Called at the end of each visit, after all events before that time.
+    fn depart<E: Effects>(&mut self, before: u64, model: &M, effects: &mut E) -> Departures;
 
     /// Returns whether it takes samples.
     fn takes_samples(&self) -> bool;

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use incast_net::describe::network::PortId;
-use incast_net::packet::{IntRecords, Kind, Packet, flag};
+use incast_net::packet::{IntRecords, Packet, flag};
 use incast_net::record::tally::Tally;
 
-use super::event::{Effects, Event, Rank};
+use super::coming::{self, Coming, Key};
+use super::event::{Effects, Event};
 use super::exchange::{Exchange, Report};
 use super::mail::{LinkTo, Mail};
-use super::model::{Arrival, Model, Node, RunState};
+use super::model::{Arrival, Handler, Model, Node, RunState, Visit};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
 
@@ -82,26 +83,43 @@ pub(crate) struct Partition<N> {
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
-    /// Scratch: the arrivals of the current node.
-    arrivals: Vec<u64>,
+    scratch: Scratch,
+}
+
+/// Memory for one visit of a node.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// What comes.
+    coming: Vec<Coming>,
+    /// For sorting it.
+    spare: Vec<Coming>,
+    /// For each port with packets on its link: how many arrive.
+    arriving: Vec<u32>,
 }
 
 impl Fabric {
     /// Puts a packet into the ring of its link.
     #[inline(always)]
     fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
+        let ring = &mut self.rings[to.ring as usize];
+        let was_empty = ring.is_empty();
+        ring.push(packet, int, &mut self.pool);
+        if was_empty {
+            self.wake(to, packet.time);
+        }
+    }
+
+    /// A packet will arrive at `time` on a link that was empty.
+    #[inline(never)]
+    fn wake(&mut self, to: LinkTo, time: u64) {
         let place = to.place as usize;
         let inbox = &mut self.inboxes[place];
-        let ring = &mut self.rings[inbox.base as usize + usize::from(to.port)];
-        if ring.is_empty() {
-            inbox.active.push(to.port);
-            self.ready.lower(inbox.unit as usize, packet.time);
-            let unit = &mut self.units[inbox.unit as usize];
-            if let Some(inside) = &mut unit.inside {
-                inside.ready.lower(place - unit.first as usize, packet.time);
-            }
+        inbox.active.push(to.port);
+        self.ready.lower(inbox.unit as usize, time);
+        let unit = &mut self.units[inbox.unit as usize];
+        if let Some(inside) = &mut unit.inside {
+            inside.ready.lower(place - unit.first as usize, time);
         }
-        ring.push(packet, int, &mut self.pool);
     }
 
     /// Has the first packets that will arrive at a unit of one node brought into the cache: it is the next one.
@@ -119,9 +137,16 @@ struct NodeEffects<'a> {
     fabric: &'a mut Fabric,
     events: &'a mut BinaryHeap<Reverse<Event>>,
     base: u32,
+    /// The window. (ps)
+    start: u64,
+    end: u64,
+    /// The first of the events.
+    due: Key,
 }
 
 impl Effects for NodeEffects<'_> {
+    const DEPARTURES_WAIT: bool = true;
+
     #[inline(always)]
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
         let to = self.fabric.links[self.base as usize + usize::from(port)];
@@ -139,11 +164,63 @@ impl Effects for NodeEffects<'_> {
     #[inline]
     fn schedule(&mut self, event: Event) {
         self.events.push(Reverse(event));
+        self.due = self.due.min(Key::of_event(event, self.start, self.end));
     }
 
     #[inline]
     fn tally(&mut self) -> &mut Tally {
         &mut self.fabric.tally
+    }
+}
+
+/// The events of the current node in a window.
+struct NodeVisit<'a, 'b> {
+    /// Its arrivals, in order.
+    coming: &'a [Coming],
+    effects: &'a mut NodeEffects<'b>,
+    /// The time of the last other event. (ps)
+    last: &'a mut u64,
+}
+
+impl Visit for NodeVisit<'_, '_> {
+    #[inline(always)]
+    fn run<H: Handler>(self, handler: &mut H) {
+        let Self { coming, effects, last } = self;
+        let mut int = IntRecords::default();
+        let mut coming = coming.iter();
+        let mut arrival = coming.next();
+        loop {
+            match arrival {
+                Some(&Coming { key, place }) if key < effects.due => {
+                    arrival = coming.next();
+                    let port = key.port();
+                    let mut packet = *effects.fabric.pool.packet(place);
+                    if packet.is(flag::INT) {
+                        let fabric = &mut *effects.fabric;
+                        let ring = &mut fabric.rings[effects.base as usize + usize::from(port)];
+                        ring.pop_stack(&mut int, &mut fabric.pool);
+                    }
+                    let now = effects.start + key.since();
+                    handler.arrive(Arrival { now, port, packet: &mut packet, int: &int }, effects);
+                }
+                _ if effects.due == Key::NEVER => return,
+                _ => {
+                    let Some(Reverse(event)) = effects.events.pop() else { return };
+                    effects.find_due();
+                    *last = event.time();
+                    handler.handle(event, effects);
+                }
+            }
+        }
+    }
+}
+
+impl NodeEffects<'_> {
+    /// Finds the first of the events.
+    #[inline]
+    fn find_due(&mut self) {
+        let (start, end) = (self.start, self.end);
+        self.due = self.events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
     }
 }
 
@@ -198,7 +275,7 @@ impl<N> Partition<N> {
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
-        Self { agendas, fabric, sampled, arrivals: Vec::new() }
+        Self { agendas, fabric, sampled, scratch: Scratch::default() }
     }
 
     /// The state of this partition between two windows.
@@ -219,20 +296,21 @@ impl<N> Partition<N> {
         N: Node<M>,
     {
         self.fabric.posted = u64::MAX;
-        let mut at = self.fabric.ready.first(end);
-        while let Some(unit) = at {
+        for index in 0..self.fabric.ready.find(end) {
+            let Some(unit) = self.fabric.ready.place(index) else { break };
             let next = if self.fabric.units[unit].inside.is_none() {
                 let node = self.fabric.units[unit].first as usize;
                 let start = self.fabric.ready.time(unit);
-                if let Some(following) = self.fabric.ready.following(unit, end) {
+                if let Some(following) = self.fabric.ready.place(index + 1) {
                     self.fabric.prefetch(following);
                 }
                 self.process_node(node, start, end, model)
             } else {
                 self.process_unit(unit, end, model)
             };
-            at = self.fabric.ready.next(unit, next, end);
+            self.fabric.ready.set(unit, next);
         }
+        self.fabric.ready.finish();
     }
 
     /// Handles every event before `end` in a unit of several nodes, in windows within the window. Returns
@@ -253,10 +331,15 @@ impl<N> Partition<N> {
                 return start;
             }
             let window = end.min(start.saturating_add(*lookahead));
-            let mut at = ready.first(window);
-            while let Some(node) = at {
+            for index in 0..ready.find(window) {
+                let Some(node) = inside(self, unit).and_then(|i| i.ready.place(index)) else { break };
                 let next = self.process_node(first + node, start, window, model);
-                at = inside(self, unit).and_then(|i| i.ready.next(node, next, window));
+                if let Some(Inside { ready, .. }) = inside(self, unit) {
+                    ready.set(node, next);
+                }
+            }
+            if let Some(Inside { ready, .. }) = inside(self, unit) {
+                ready.finish();
             }
         }
     }
@@ -267,60 +350,40 @@ impl<N> Partition<N> {
         M: Model<Node = N>,
         N: Node<M>,
     {
-        let Self { agendas, fabric, arrivals, .. } = self;
+        let Self { agendas, fabric, scratch: Scratch { coming, spare, arriving }, .. } = self;
         let Agenda { node, events } = &mut agendas[index];
         let Inbox { base, active, .. } = &fabric.inboxes[index];
         let base = *base;
-        // The arrivals of this window in order: time since its start and port in one integer. A window
-        // is at most 2^40 ps long. Each ring is in order already.
-        arrivals.clear();
+        coming.clear();
+        arriving.clear();
+        let mut next = u64::MAX;
         for &port in active {
             let ring = &fabric.rings[base as usize + usize::from(port)];
-            let before = arrivals.len();
-            let times = ring.iter(&fabric.pool).map(|p| p.time).take_while(|t| *t < end);
-            arrivals.extend(times.map(|t| (t - start) << 16 | u64::from(port)));
-            ring.prefetch_stacks(arrivals.len() - before, &fabric.pool);
+            let (packets, later) = ring.look(port, start, end, coming, &fabric.pool);
+            ring.prefetch_stacks(packets as usize, &fabric.pool);
+            next = next.min(later);
+            arriving.push(packets);
         }
         if active.len() > 1 {
-            arrivals.sort_unstable();
+            coming::sort(coming, spare);
         }
-        let event_of = |a: u64| Event::new(start + (a >> 16), Rank::ARRIVAL, (a & 0xffff) as u32);
-        let (mut packet, mut int) = (Packet::blank(Kind::Data), IntRecords::default());
-        let mut arriving = arrivals.iter().map(|a| event_of(*a));
-        let mut arrival = arriving.next().unwrap_or(Event::NEVER);
+        let due = events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
         let mut last = 0;
-        loop {
-            let due = events.peek().map_or(Event::NEVER, |e| e.0);
-            if arrival < due {
-                // Every arrival is before `end`.
-                let (now, port) = (arrival.time(), arrival.entity() as PortId);
-                arrival = arriving.next().unwrap_or(Event::NEVER);
-                let ring = &mut fabric.rings[base as usize + usize::from(port)];
-                if !ring.pop(&mut packet, &mut int, &mut fabric.pool) {
-                    continue;
-                }
-                let mut effects = NodeEffects { fabric, events, base };
-                node.arrive(Arrival { now, port, packet: &mut packet, int: &int }, model, &mut effects);
-            } else {
-                if due.time() >= end {
-                    break;
-                }
-                events.pop();
-                last = due.time();
-                let mut effects = NodeEffects { fabric, events, base };
-                node.handle(due, model, &mut effects);
-            }
-        }
+        let mut effects = NodeEffects { fabric, events, base, start, end, due };
+        node.visit(NodeVisit { coming, effects: &mut effects, last: &mut last }, model);
+        let departures = node.depart(end, model, &mut effects);
+        // The rings free their memory only now: until then the packets above are read there.
         let Fabric { inboxes, rings, pool, .. } = fabric;
-        let mut next = events.peek().map_or(u64::MAX, |e| e.0.time());
+        let mut arriving = arriving.iter();
         inboxes[index].active.retain(|&port| {
-            let first = rings[base as usize + usize::from(port)].next(pool);
-            next = next.min(first.unwrap_or(u64::MAX));
-            first.is_some()
+            let ring = &mut rings[base as usize + usize::from(port)];
+            ring.advance(arriving.next().copied().unwrap_or(0), pool);
+            !ring.is_empty()
         });
+        next = next.min(departures.next).min(events.peek().map_or(u64::MAX, |event| event.0.time()));
         if next == u64::MAX {
-            let last_arrival = arrivals.last().map_or(0, |arrival| start + (arrival >> 16));
-            fabric.last = fabric.last.max(last).max(last_arrival);
+            let last_arrival = coming.last().map_or(0, |coming| start + coming.key.since());
+            fabric.last = fabric.last.max(last).max(last_arrival).max(departures.last);
         }
         next
     }

@@ -14,6 +14,8 @@ pub(crate) struct Ready {
     times: Vec<u64>,
     /// Start of each level.
     levels: Vec<usize>,
+    /// Of each level the places that [`Self::find`] has found.
+    found: Vec<Vec<u32>>,
 }
 
 impl Ready {
@@ -31,7 +33,8 @@ impl Ready {
             times.extend(minima);
             levels.push(next);
             if groups == 1 {
-                return Self { times, levels };
+                let found = vec![Vec::new(); levels.len()];
+                return Self { times, levels, found };
             }
         }
     }
@@ -62,52 +65,49 @@ impl Ready {
         }
     }
 
-    /// The first node with an event before `end`.
-    #[inline]
-    pub(crate) fn first(&self, end: u64) -> Option<usize> {
-        (self.earliest() < end).then(|| self.descend(self.levels.len() - 1, 0, end))
-    }
-
-    /// Sets the time of a node found by [`Self::first`] or by this, and finds the next one with an event
-    /// before `end`, in order.
+    /// Finds the nodes with an event before `end`, for [`Self::place`] to name in order. Returns their number.
     ///
-    /// The minima above a node are brought up to date when the last node below them has been passed.
-    /// Until then they are before `end`, so that [`Self::lower`] with a time from `end` on leaves them
-    /// alone. The search must therefore be carried through to its end.
-    #[inline]
-    pub(crate) fn next(&mut self, leaf: usize, time: u64, end: u64) -> Option<usize> {
-        self.times[leaf] = time;
-        let mut at = leaf;
-        for level in 0..self.levels.len() - 1 {
-            let group = at / FAN;
-            let siblings = &self.times[self.levels[level] + group * FAN..][..FAN];
-            for (i, sibling) in siblings.iter().enumerate().skip(at % FAN + 1) {
-                if *sibling < end {
-                    return Some(self.descend(level, group * FAN + i, end));
-                }
+    /// The minima above them stay as they are until [`Self::finish`]. Until then they are before `end`, so that
+    /// [`Self::lower`] with a time from `end` on leaves them alone.
+    pub(crate) fn find(&mut self, end: u64) -> usize {
+        let Self { times, levels, found } = self;
+        let top = found.len() - 1;
+        found[top].clear();
+        found[top].extend((times[times.len() - 1] < end).then_some(0));
+        for level in (0..top).rev() {
+            let (here, above) = found.split_at_mut(level + 1);
+            let here = &mut here[level];
+            here.clear();
+            for &group in &above[0] {
+                let children = &times[levels[level] + group as usize * FAN..][..FAN];
+                let places = group * FAN as u32..;
+                here.extend(places.zip(children).filter(|(_, time)| **time < end).map(|(place, _)| place));
             }
-            self.times[self.levels[level + 1] + group] = smallest(siblings);
-            at = group;
         }
-        None
+        found[0].len()
     }
 
-    /// The node that [`Self::next`] will find after this one if it is in the same group; `None` says nothing.
+    /// The place of number `index` of the nodes that [`Self::find`] has found.
     #[inline]
-    pub(crate) fn following(&self, leaf: usize, end: u64) -> Option<usize> {
-        let group = leaf / FAN * FAN;
-        let siblings = &self.times[group..][..FAN];
-        siblings.iter().skip(leaf % FAN + 1).position(|time| *time < end).map(|i| leaf + 1 + i)
+    pub(crate) fn place(&self, index: usize) -> Option<usize> {
+        self.found[0].get(index).map(|place| *place as usize)
     }
 
-    /// The first leaf before `end` below a node that is before `end`.
+    /// Sets the time of a node that [`Self::find`] has found: not before its `end`.
     #[inline]
-    fn descend(&self, level: usize, mut at: usize, end: u64) -> usize {
-        for &begin in self.levels[..level].iter().rev() {
-            let children = &self.times[begin + at * FAN..][..FAN];
-            at = at * FAN + children.iter().position(|t| *t < end).unwrap_or(0);
+    pub(crate) fn set(&mut self, leaf: usize, time: u64) {
+        self.times[leaf] = time;
+    }
+
+    /// All nodes that were found have their new times: brings the minima above them up to date.
+    pub(crate) fn finish(&mut self) {
+        let Self { times, levels, found } = self;
+        for (level, groups) in found.iter().enumerate().skip(1) {
+            for &group in groups {
+                let children = &times[levels[level - 1] + group as usize * FAN..][..FAN];
+                times[levels[level] + group as usize] = smallest(children);
+            }
         }
-        at
     }
 }
 
@@ -131,11 +131,8 @@ mod tests {
                 let end = ready.earliest() + draw(1, round) % 200;
                 let mut found = Vec::new();
                 let expected: Vec<usize> = (0..plain.len()).filter(|i| plain[*i] < end).collect();
-                let mut at = ready.first(end);
-                let mut foretold = None;
-                while let Some(node) = at {
-                    assert!(foretold.is_none_or(|following| following == node));
-                    foretold = ready.following(node, end);
+                for index in 0..ready.find(end) {
+                    let node = ready.place(index).unwrap();
                     found.push(node);
                     // The node passes something to another one, after the end of the window.
                     let other = (draw(2, round * 1000 + node as u64) % nodes) as usize;
@@ -145,8 +142,9 @@ mod tests {
                     let own =
                         if draw(4, node as u64).is_multiple_of(3) { u64::MAX } else { end + arrival % 300 };
                     plain[node] = own.min(if other == node { arrival } else { u64::MAX });
-                    at = ready.next(node, plain[node], end);
+                    ready.set(node, plain[node]);
                 }
+                ready.finish();
                 assert_eq!(found, expected);
             }
         }
@@ -154,7 +152,7 @@ mod tests {
 
     #[test]
     fn nothing_is_ready_among_no_nodes() {
-        let ready = Ready::new(&[]);
-        assert_eq!((ready.earliest(), ready.first(u64::MAX)), (u64::MAX, None));
+        let mut ready = Ready::new(&[]);
+        assert_eq!((ready.earliest(), ready.find(u64::MAX), ready.place(0)), (u64::MAX, 0, None));
     }
 }

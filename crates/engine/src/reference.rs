@@ -69,6 +69,9 @@ struct NodeEffects<'a, M> {
 }
 
 impl<M: Model> Effects for NodeEffects<'_, M> {
+    /// Every departure is an event.
+    const DEPARTURES_WAIT: bool = false;
+
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
         let out = &self.model.ports()[self.node as usize][usize::from(port)];
         let event = Event::new(packet.time, Rank::ARRIVAL, u32::from(out.port));

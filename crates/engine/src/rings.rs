@@ -4,8 +4,10 @@
 //! maximum size for ever; queues that allocate small chunks from a common pool and return them use no more
 //! memory than the packets in flight need, and a chunk that is reused is likely still in the cache.
 
-use incast_net::packet::{IntRecords, Packet, flag};
+use incast_net::describe::network::PortId;
+use incast_net::packet::{IntRecords, Packet};
 
+use super::coming::{Coming, Key};
 use super::prefetch::prefetch;
 
 /// Marks the end of a chain of chunks.
@@ -82,6 +84,21 @@ impl<const N: usize> Line<N> {
         (self.len != 0).then(|| &pool.pieces[self.first as usize][self.begin as usize % N])
     }
 
+    /// Removes the first `count` items, which are there.
+    #[inline]
+    fn advance<T: Copy>(&mut self, count: u32, pool: &mut Pool<T, N>) {
+        self.begin += count;
+        self.len -= count;
+        while self.begin as usize >= N {
+            self.first = pool.give_back(self.first);
+            self.begin -= N as u32;
+        }
+        if self.len == 0 && self.begin != 0 {
+            self.first = pool.give_back(self.first);
+            self.begin = 0;
+        }
+    }
+
     /// Moves the first item to `item`; returns whether there was one.
     #[inline]
     fn pop<T: Copy>(&mut self, item: &mut T, pool: &mut Pool<T, N>) -> bool {
@@ -130,6 +147,14 @@ pub(crate) struct RingPool {
     stacks: Pool<IntRecords, STACKS>,
 }
 
+impl RingPool {
+    /// The packet at a place that [`Ring::look`] has told and that is still in its ring.
+    #[inline]
+    pub(crate) fn packet(&self, place: u32) -> &Packet {
+        &self.packets.pieces[place as usize / PACKETS][place as usize % PACKETS]
+    }
+}
+
 impl Ring {
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, int: Option<&IntRecords>, pool: &mut RingPool) {
@@ -139,17 +164,44 @@ impl Ring {
         self.packets.push(packet, &mut pool.packets);
     }
 
-    /// Moves the first packet to `packet`, and its INT stack, if it has one, to `int`. Returns whether
-    /// there was one.
+    /// Appends the packets that arrive before `end` to `coming`. Returns their number, and when the next one arrives:
+    /// [`u64::MAX`] if there is none. (ps)
     #[inline]
-    pub(crate) fn pop(&mut self, packet: &mut Packet, int: &mut IntRecords, pool: &mut RingPool) -> bool {
-        if !self.packets.pop(packet, &mut pool.packets) {
-            return false;
+    pub(crate) fn look(
+        &self,
+        port: PortId,
+        start: u64,
+        end: u64,
+        coming: &mut Vec<Coming>,
+        pool: &RingPool,
+    ) -> (u32, u64) {
+        let Line { first, begin, len, .. } = self.packets;
+        let (mut piece, mut at, mut left) = (first, begin as usize, len as usize);
+        while left > 0 {
+            let chunk = &pool.packets.pieces[piece as usize];
+            let here = left.min(PACKETS - at);
+            for (place, packet) in (piece * PACKETS as u32 + at as u32..).zip(&chunk[at..at + here]) {
+                if packet.time >= end {
+                    return (len - left as u32, packet.time);
+                }
+                left -= 1;
+                coming.push(Coming { key: Key::of_arrival(packet.time - start, port), place });
+            }
+            (piece, at) = (pool.packets.next[piece as usize], 0);
         }
-        if packet.is(flag::INT) {
-            self.stacks.pop(int, &mut pool.stacks);
-        }
-        true
+        (len, u64::MAX)
+    }
+
+    /// Moves the first INT stack to `int`.
+    #[inline]
+    pub(crate) fn pop_stack(&mut self, int: &mut IntRecords, pool: &mut RingPool) {
+        self.stacks.pop(int, &mut pool.stacks);
+    }
+
+    /// Removes the first packets, this many, but not their INT stacks.
+    #[inline]
+    pub(crate) fn advance(&mut self, packets: u32, pool: &mut RingPool) {
+        self.packets.advance(packets, &mut pool.packets);
     }
 
     /// Has the first packet brought into the cache: it will be read soon.
@@ -167,12 +219,6 @@ impl Ring {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.len == 0
-    }
-
-    /// Returns the time at which the first packet arrives. (ps)
-    #[inline]
-    pub(crate) fn next(&self, pool: &RingPool) -> Option<u64> {
-        self.packets.front(&pool.packets).map(|p| p.time)
     }
 
     /// The packets on the link, from the first.

@@ -5,7 +5,7 @@
 
 use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::{Arrival, Hold};
+use incast_engine::model::{Arrival, Departures, Hold};
 use incast_net::describe::network::PortId;
 use incast_net::record::{Division, FlowRecord, FlowSample, Limit, OperationRecord};
 use incast_net::routing::forwarding::Table;
@@ -32,6 +32,15 @@ pub(crate) trait Behaviour: Sized {
 
     /// Another event: one that it asked for.
     fn handle<E: Effects>(&mut self, event: Event, facts: &Self::Facts<'_>, effects: &mut E);
+
+    /// Nothing changes at the node and nobody takes samples of it: it may leave departures to [`Self::depart`].
+    fn depart_late(&mut self) {}
+
+    /// Sends everything that departs before `before` and is no event. (ps)
+    #[inline]
+    fn depart<E: Effects>(&mut self, _before: u64, _facts: &Self::Facts<'_>, _effects: &mut E) -> Departures {
+        Departures::NONE
+    }
 
     /// The routes change: another forwarding table holds from now on.
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Self::Facts<'_>, effects: &mut E);

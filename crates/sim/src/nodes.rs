@@ -4,7 +4,7 @@
 //! [`NodeKind`], by which [`add_node`](crate::Network::add_node) adds such nodes.
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::Arrival;
+use incast_engine::model::{Arrival, Departures, Handler, Visit};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, NodeKind, PortId};
 use incast_net::routing::forwarding::Table;
@@ -24,6 +24,24 @@ use crate::switch::watchdog::WatchedSwitch;
 
 /// Constructor of a kind of node.
 type New<N> = fn(NodeId, &Facts<'_>, &Simulation, &Shared) -> Result<N, String>;
+
+/// A node of one kind, with the facts that it needs.
+struct OfKind<'a, N: Behaviour> {
+    node: &'a mut N,
+    facts: &'a N::Facts<'a>,
+}
+
+impl<N: Behaviour> Handler for OfKind<'_, N> {
+    #[inline(always)]
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, effects: &mut E) {
+        self.node.arrive(arrival, self.facts, effects);
+    }
+
+    #[inline(always)]
+    fn handle<E: Effects>(&mut self, event: Event, effects: &mut E) {
+        self.node.handle(event, self.facts, effects);
+    }
+}
 
 macro_rules! nodes {
     ($($(#[cfg($cfg:meta)])? $variant:ident($node:ty) by $new:expr;)+) => {
@@ -54,6 +72,14 @@ macro_rules! nodes {
         }
 
         impl Node {
+            /// Handles the events of a window: which kind it is, is asked once.
+            #[inline]
+            pub(crate) fn visit(&mut self, visit: impl Visit, facts: &Facts) {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(node) => visit.run(&mut OfKind { node: &mut **node, facts: facts.as_ref() }),)+
+                }
+            }
+
             /// Returns what an observer sees of it.
             pub(crate) fn inspect(&self) -> &dyn Inspect {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => &**node,)+ }
@@ -73,6 +99,13 @@ macro_rules! nodes {
             #[inline(always)]
             fn handle<E: Effects>(&mut self, event: Event, facts: &Facts, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.handle(event, facts.as_ref(), effects),)+ }
+            }
+            fn depart_late(&mut self) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.depart_late(),)+ }
+            }
+            #[inline]
+            fn depart<E: Effects>(&mut self, before: u64, facts: &Facts, effects: &mut E) -> Departures {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.depart(before, facts.as_ref(), effects),)+ }
             }
             fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &Facts, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.reroute(now, table, facts.as_ref(), effects),)+ }

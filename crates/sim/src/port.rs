@@ -39,8 +39,12 @@ pub(crate) struct Port {
     /// Time at which the packet sent last arrives; later packets arrive no earlier, even if the delay
     /// decreases. (ps)
     last_arrival: u64,
-    /// Whether a [`rank::DEPARTED`] is scheduled for that instant.
-    departure_scheduled: bool,
+    /// Whether a departure is requested for the instant at which the port becomes idle.
+    departure_requested: bool,
+    /// Whether its node sends what is due when it looks at the port or ends its visit, without an event.
+    departs_late: bool,
+    /// Whether the node has it in the list of ports from which something departs late.
+    is_listed: bool,
     /// Queues that the far end has paused.
     pub(crate) paused: QueueSet,
     paused_since: u64,
@@ -125,7 +129,9 @@ impl Port {
             waits_for_link: false,
             fails_at: u64::MAX,
             last_arrival: 0,
-            departure_scheduled: false,
+            departure_requested: false,
+            departs_late: false,
+            is_listed: false,
             paused: QueueSet::default(),
             paused_since: 0,
             paused_total: 0,
@@ -199,10 +205,10 @@ impl Port {
     /// Whether a packet is being sent.
     ///
     /// At the instant at which the transmission ends the port still counts as busy if a departure is
-    /// scheduled: what waits is served then, before all other events of that instant.
+    /// requested: what waits is served then, before all other events of that instant.
     #[inline]
     pub(crate) fn is_busy(&self, now: u64) -> bool {
-        now < self.busy_until || self.departure_scheduled
+        now < self.busy_until || self.departure_requested
     }
 
     /// Something waits for the busy port: schedules a [`rank::DEPARTED`] for when it becomes idle, once.
@@ -210,16 +216,53 @@ impl Port {
     pub(crate) fn request_departure(&mut self, index: PortId, effects: &mut impl Effects) {
         if self.down_since_busy_until.is_some() {
             self.waits_for_link = true;
-        } else if !self.departure_scheduled {
-            self.departure_scheduled = true;
+        } else if !self.departure_requested {
+            self.departure_requested = true;
             effects.schedule(Event::new(self.busy_until, rank::DEPARTED, u32::from(index)));
         }
     }
 
-    /// The scheduled [`rank::DEPARTED`] has come: the port is idle.
+    /// The same without an event, for a port that departs late: from that instant on [`Self::is_due`] holds. Returns
+    /// whether the node has to take the port into its list of ports from which something departs late.
+    #[inline]
+    pub(crate) fn request_late_departure(&mut self) -> bool {
+        self.departure_requested = true;
+        !std::mem::replace(&mut self.is_listed, true)
+    }
+
+    /// Whether its departures are no events.
+    #[inline]
+    pub(crate) fn departs_late(&self) -> bool {
+        self.departs_late
+    }
+
+    /// The requested departure has come: the port is idle.
     #[inline]
     pub(crate) fn departed(&mut self) {
-        self.departure_scheduled = false;
+        self.departure_requested = false;
+    }
+
+    /// Departures are no events from now on. Only for a port that neither samples nor changes look at, and whose
+    /// departures concern no other port.
+    pub(crate) fn depart_late(&mut self) {
+        self.departs_late = true;
+    }
+
+    /// Whether a requested departure is due by `now`.
+    #[inline(always)]
+    pub(crate) fn is_due(&self, now: u64) -> bool {
+        self.departure_requested && self.busy_until <= now
+    }
+
+    /// The time of the requested departure. (ps)
+    #[inline]
+    pub(crate) fn departure(&self) -> Option<u64> {
+        self.departure_requested.then_some(self.busy_until)
+    }
+
+    /// The node takes the port out of the list of those from which something departs late.
+    pub(crate) fn leave_list(&mut self) {
+        self.is_listed = false;
     }
 
     /// Begins to send a packet on an idle port. Returns the time at which its last bit will have left.
@@ -463,6 +506,8 @@ mod tests {
     }
 
     impl Effects for Asked {
+        const DEPARTURES_WAIT: bool = false;
+
         fn transmit(&mut self, _: PortId, _: &Packet, _: &IntRecords) {}
         fn schedule(&mut self, event: Event) {
             self.events.push(event);

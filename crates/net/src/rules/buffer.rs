@@ -148,6 +148,12 @@ impl Buffer {
         Bytes::new(self.size)
     }
 
+    /// Returns whether ports share it, so that what one holds is not there for others.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        matches!(self.rule, Rule::Shared { .. })
+    }
+
     /// Whether packets pause the far ends of links, as packets of lossless priorities do with PFC.
     #[must_use]
     pub fn pauses(&self) -> bool {

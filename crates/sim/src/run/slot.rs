@@ -1,7 +1,7 @@
 //! A node with its samples and with what changes at it.
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::{self, Arrival, Hold};
+use incast_engine::model::{self, Arrival, Departures, Handler, Hold, Visit};
 use incast_net::describe::network::{NodeId, PortId};
 use incast_net::describe::probe::Probes;
 use incast_net::record::tally::Tally;
@@ -53,6 +53,14 @@ impl Slot {
     /// Takes the samples from now on that these probes ask for.
     pub(super) fn sample(&mut self, probes: &Probes) {
         self.sampler = Sampler::new(probes, self.id, self.node.inspect());
+        if !self.is_watched() {
+            self.node.depart_late();
+        }
+    }
+
+    /// Whether samples are taken of it, or something changes at it.
+    fn is_watched(&self) -> bool {
+        !self.changes.is_empty() || self.sampler.next() != u64::MAX
     }
 
     fn change_event(&self, index: u32) -> Option<Event> {
@@ -91,6 +99,24 @@ impl Slot {
     }
 }
 
+/// A node that takes samples, or at which something changes.
+struct Watched<'a> {
+    slot: &'a mut Slot,
+    facts: &'a Facts<'a>,
+}
+
+impl Handler for Watched<'_> {
+    #[inline]
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, effects: &mut E) {
+        model::Node::arrive(self.slot, arrival, self.facts, effects);
+    }
+
+    #[inline]
+    fn handle<E: Effects>(&mut self, event: Event, effects: &mut E) {
+        model::Node::handle(self.slot, event, self.facts, effects);
+    }
+}
+
 impl model::Node<Facts<'_>> for Slot {
     fn id(&self) -> NodeId {
         self.id
@@ -113,6 +139,20 @@ impl model::Node<Facts<'_>> for Slot {
             return self.change(event.time(), event.entity(), facts, effects);
         }
         self.node.handle(event, facts, effects);
+    }
+
+    #[inline]
+    fn visit(&mut self, visit: impl Visit, facts: &Facts) {
+        if self.is_watched() {
+            visit.run(&mut Watched { slot: self, facts });
+        } else {
+            self.node.visit(visit, facts);
+        }
+    }
+
+    #[inline]
+    fn depart<E: Effects>(&mut self, before: u64, facts: &Facts, effects: &mut E) -> Departures {
+        self.node.depart(before, facts, effects)
     }
 
     fn takes_samples(&self) -> bool {

@@ -17,7 +17,7 @@ pub(crate) mod trimming;
 pub(crate) mod watchdog;
 
 use incast_engine::event::{Effects, Event};
-use incast_engine::model::{Arrival, Hold};
+use incast_engine::model::{Arrival, Departures, Hold};
 use incast_net::canary::{self, Canary};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, Out, PortId};
@@ -62,6 +62,10 @@ pub(crate) struct Switch {
     int: IntRecords,
     /// Packets dropped that PFC should have kept: of lossless queues, not from links that have failed.
     failures: u64,
+    /// Ports from which something departs late.
+    departing: Vec<PortId>,
+    /// The time of the last late departure. (ps)
+    last_departure: u64,
 }
 
 /// A port of a switch with its queues.
@@ -115,6 +119,8 @@ impl Switch {
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
             failures: 0,
+            departing: Vec::new(),
+            last_departure: 0,
         })
     }
 
@@ -198,9 +204,10 @@ impl Switch {
     fn serve(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         let egress = &mut self.ports[usize::from(index)];
         if egress.wire.is_busy(now) {
-            egress.wait(index, effects);
+            self.wait(index, effects);
         } else if egress.has_frames() {
             egress.send_frame(now, index, effects);
+            self.wait(index, effects);
         } else {
             self.send_next(now, index, effects);
         }
@@ -220,11 +227,46 @@ impl Switch {
         }
     }
 
+    /// Requests a departure for when a port becomes idle, if there is something that may be sent then.
+    #[inline]
+    fn wait(&mut self, index: PortId, effects: &mut impl Effects) {
+        if self.ports[usize::from(index)].wait(index, effects) {
+            self.departing.push(index);
+        }
+    }
+
+    /// Sends what is due by `now` at a port that departs late. Before anything looks at the queues of such a port, this is
+    /// to be called.
+    #[inline(always)]
+    fn settle(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        if self.ports[usize::from(index)].wire.is_due(now) {
+            self.send_due(now, index, effects);
+        }
+    }
+
+    /// Sends what is due by `now` at a port that departs late, of which there is something.
+    #[inline(never)]
+    fn send_due(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        while let Some(due) = self.ports[usize::from(index)].wire.departure().filter(|due| *due <= now) {
+            self.ports[usize::from(index)].wire.departed();
+            self.last_departure = self.last_departure.max(due);
+            self.serve(due, index, effects);
+        }
+    }
+
+    /// Sends what is due by `now` at every port that departs late.
+    #[inline(never)]
+    fn settle_all(&mut self, now: u64, effects: &mut impl Effects) {
+        for at in 0..self.departing.len() {
+            self.settle(now, self.departing[at], effects);
+        }
+    }
+
     /// Begins to send a packet that has been taken from its queue; if others wait, the port is served after it.
     #[inline]
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
         self.transmit(now, index, queue, packet, effects);
-        self.ports[usize::from(index)].wait(index, effects);
+        self.wait(index, effects);
         self.release(now, queue, packet, effects);
     }
 
@@ -282,13 +324,19 @@ impl Behaviour for Switch {
         let Arrival { now, port, packet, int } = arrival;
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
             let wire = &mut self.ports[usize::from(port)].wire;
+            debug_assert!(!wire.departs_late(), "a port that departs late is paused");
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
+        }
+        if packet.policy() != 0 {
+            // The choice of a port may look at the queues of all.
+            self.settle_all(now, effects);
         }
         let Some(to) = self.route(now, packet, fabric) else {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
+        self.settle(now, to, effects);
         if let Some(trimming) = self.trimming {
             return self.take_or_trim(now, trimming, (port, to), packet, int, fabric, effects);
         }
@@ -330,6 +378,31 @@ impl Behaviour for Switch {
             frames.renew();
         }
         self.serve(now, port, effects);
+    }
+
+    /// Departures of different ports must not concern each other: they do by a buffer that is shared, and by pauses.
+    fn depart_late(&mut self) {
+        if !self.buffer.is_shared() && !self.buffer.pauses() {
+            self.ports.iter_mut().for_each(|egress| egress.wire.depart_late());
+        }
+    }
+
+    #[inline]
+    fn depart<E: Effects>(&mut self, before: u64, _: &Fabric, effects: &mut E) -> Departures {
+        let mut next = u64::MAX;
+        let mut at = 0;
+        while let Some(&port) = self.departing.get(at) {
+            self.settle(before - 1, port, effects);
+            let wire = &mut self.ports[usize::from(port)].wire;
+            if let Some(due) = wire.departure() {
+                next = next.min(due);
+                at += 1;
+            } else {
+                wire.leave_list();
+                self.departing.swap_remove(at);
+            }
+        }
+        Departures { next, last: self.last_departure }
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
@@ -458,19 +531,24 @@ impl Egress {
             && !self.wire.is_paused(queue)
     }
 
-    /// Schedules an event for when the port becomes idle, if there is something that may be sent then.
+    /// Requests a departure for when the port becomes idle, if there is something that may be sent then. Returns whether
+    /// the port has to be listed as one of those from which something departs late.
     #[inline]
-    fn wait(&mut self, index: PortId, effects: &mut impl Effects) {
-        if !self.ready().is_empty() || self.has_frames() {
-            self.wire.request_departure(index, effects);
+    fn wait<E: Effects>(&mut self, index: PortId, effects: &mut E) -> bool {
+        if self.ready().is_empty() && !self.has_frames() {
+            return false;
         }
+        if E::DEPARTURES_WAIT && self.wire.departs_late() {
+            return self.wire.request_late_departure();
+        }
+        self.wire.request_departure(index, effects);
+        false
     }
 
     /// Begins to send the first of the PFC frames.
     fn send_frame(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
         if let Some(frames) = &mut self.frames {
             frames.send(now, index, &mut self.wire, effects);
-            self.wait(index, effects);
         }
     }
 }

@@ -50,7 +50,10 @@ impl Switch {
             packet.kind = Kind::Returned;
             packet.destination = packet.origin().host();
             match self.route(now, packet, fabric) {
-                Some(back) => to = back,
+                Some(back) => {
+                    self.settle(now, back, effects);
+                    to = back;
+                }
                 None => return,
             }
         }

@@ -469,6 +469,8 @@ mod tests {
     }
 
     impl Effects for Sent {
+        const DEPARTURES_WAIT: bool = false;
+
         fn transmit(&mut self, _: PortId, packet: &Packet, _: &IntRecords) {
             self.packets.push(*packet);
         }
