@@ -57,10 +57,13 @@ pub(crate) struct Coming {
 
 /// Lists up to this length are sorted by insertion.
 const SHORT: usize = 12;
-/// Lists up to this length are sorted with few buckets.
+/// Lists up to these lengths are sorted with this many buckets.
 const MEDIUM: usize = 96;
 const FEW: usize = 32;
-const MANY: usize = 128;
+const LONG: usize = 1024;
+const SOME: usize = 128;
+/// Longer ones with as many as this: when a thousand senders begin at once, tens of thousands of packets come.
+const MANY: usize = 4096;
 /// Steps of insertion for each packet beyond which the library sorts the rest.
 const PATIENCE: usize = 8;
 
@@ -74,11 +77,14 @@ pub(crate) fn sort(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>) {
         insert(coming);
     } else if packets <= MEDIUM {
         sort_by_buckets::<FEW>(coming, spare);
+    } else if packets <= LONG {
+        sort_by_buckets::<SOME>(coming, spare);
     } else {
         sort_by_buckets::<MANY>(coming, spare);
     }
 }
 
+#[inline(never)]
 fn sort_by_buckets<const N: usize>(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>) {
     let highest = coming.iter().fold(0, |highest, coming| coming.key.0.max(highest));
     let shift = (u64::BITS - highest.leading_zeros()).saturating_sub(N.trailing_zeros());
@@ -154,7 +160,7 @@ mod tests {
     #[test]
     fn lists_of_every_length_and_spread_are_sorted_as_the_library_sorts_them() {
         let mut spare = Vec::new();
-        for length in 0..400_u64 {
+        for length in (0..400_u64).chain([1_024, 1_025, 30_000]) {
             // All at one instant, close together, over the longest window, and few values.
             for spread in [1, 3, 1_000, 1 << 40] {
                 let coming = (0..length).map(|i| {

@@ -51,8 +51,8 @@ pub struct Arrival<'a> {
     pub port: PortId,
     /// The packet itself, which the node may change.
     pub packet: &'a mut Packet,
-    /// Its telemetry.
-    pub int: &'a IntRecords,
+    /// Its telemetry, which the node may change.
+    pub int: &'a mut IntRecords,
 }
 
 /// What handles the events of a node.

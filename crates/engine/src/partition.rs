@@ -201,7 +201,7 @@ impl Visit for NodeVisit<'_, '_> {
                         ring.pop_stack(&mut int, &mut fabric.pool);
                     }
                     let now = effects.start + key.since();
-                    handler.arrive(Arrival { now, port, packet: &mut packet, int: &int }, effects);
+                    handler.arrive(Arrival { now, port, packet: &mut packet, int: &mut int }, effects);
                 }
                 _ if effects.due == Key::NEVER => return,
                 _ => {
@@ -374,12 +374,21 @@ impl<N> Partition<N> {
         let departures = node.depart(end, model, &mut effects);
         // The rings free their memory only now: until then the packets above are read there.
         let Fabric { inboxes, rings, pool, .. } = fabric;
-        let mut arriving = arriving.iter();
-        inboxes[index].active.retain(|&port| {
+        let active = &mut inboxes[index].active;
+        if let (&mut [port], &[packets]) = (&mut active[..], &arriving[..]) {
             let ring = &mut rings[base as usize + usize::from(port)];
-            ring.advance(arriving.next().copied().unwrap_or(0), pool);
-            !ring.is_empty()
-        });
+            ring.advance(packets, pool);
+            if ring.is_empty() {
+                active.clear();
+            }
+        } else {
+            let mut arriving = arriving.iter();
+            active.retain(|&port| {
+                let ring = &mut rings[base as usize + usize::from(port)];
+                ring.advance(arriving.next().copied().unwrap_or(0), pool);
+                !ring.is_empty()
+            });
+        }
         next = next.min(departures.next).min(events.peek().map_or(u64::MAX, |event| event.0.time()));
         if next == u64::MAX {
             let last_arrival = coming.last().map_or(0, |coming| start + coming.key.since());

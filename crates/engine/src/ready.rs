@@ -80,8 +80,14 @@ impl Ready {
             here.clear();
             for &group in &above[0] {
                 let children = &times[levels[level] + group as usize * FAN..][..FAN];
-                let places = group * FAN as u32..;
-                here.extend(places.zip(children).filter(|(_, time)| **time < end).map(|(place, _)| place));
+                let mut ready = 0_u32;
+                for (place, time) in children.iter().enumerate() {
+                    ready |= u32::from(*time < end) << place;
+                }
+                while ready != 0 {
+                    here.push(group * FAN as u32 + ready.trailing_zeros());
+                    ready &= ready - 1;
+                }
             }
         }
         found[0].len()

@@ -279,11 +279,24 @@ impl Ingress {
         self.held - self.reserved - self.headroom_used
     }
 
+    #[inline]
     fn admit(&mut self, rule: &mut Rule, size: u64) -> Admission {
+        // Most packets find room in the reserve: nothing else has to be looked at.
+        if let Rule::Shared { reserve, .. } = rule
+            && self.reserved + size <= *reserve
+        {
+            self.reserved += size;
+            self.held += size;
+            return Admission::Stay;
+        }
+        self.admit_beyond_reserve(rule, size)
+    }
+
+    /// Admits a packet for which the reserve, if there is one, has no room.
+    fn admit_beyond_reserve(&mut self, rule: &mut Rule, size: u64) -> Admission {
         let threshold = self.threshold(rule);
         let mut admission = Admission::Stay;
         match rule {
-            Rule::Shared { reserve, .. } if self.reserved + size <= *reserve => self.reserved += size,
             Rule::Shared { pool, used, .. }
                 if self.headroom_used == 0
                     && self.held - self.reserved + size <= threshold
@@ -312,6 +325,17 @@ impl Ingress {
 
     #[inline]
     fn release(&mut self, rule: &mut Rule, size: u64) -> bool {
+        if self.held == self.reserved && !self.paused {
+            // Nothing but the reserve is in use.
+            self.reserved -= size;
+            self.held -= size;
+            return false;
+        }
+        self.release_beyond_reserve(rule, size)
+    }
+
+    /// A packet leaves while more than the reserve is in use, or the far end is paused.
+    fn release_beyond_reserve(&mut self, rule: &mut Rule, size: u64) -> bool {
         // Headroom empties first, then the shared part, then the reserve.
         let from_headroom = size.min(self.headroom_used);
         let from_shared = (size - from_headroom).min(self.shared());

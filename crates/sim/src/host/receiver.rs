@@ -173,7 +173,7 @@ impl Behaviour for SlowHost {
             self.host.serve(now, facts, effects);
         }
         self.take_next(now, port, effects);
-        self.host.arrive(Arrival { now, port, packet: &mut packet, int: &self.int }, facts, effects);
+        self.host.arrive(Arrival { now, port, packet: &mut packet, int: &mut self.int }, facts, effects);
     }
 
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &HostFacts, effects: &mut E) {

@@ -8,6 +8,7 @@
 
 pub(crate) mod bfc;
 pub(crate) mod optical;
+mod plain;
 pub(crate) mod queues;
 pub(crate) mod scheduler;
 mod telemetry;
@@ -62,6 +63,10 @@ pub(crate) struct Switch {
     int: IntRecords,
     /// Packets dropped that PFC should have kept: of lossless queues, not from links that have failed.
     failures: u64,
+    /// Whether it is plain: see [`plain`].
+    is_plain: bool,
+    /// Whether its ports depart late.
+    departs_late: bool,
     /// Ports from which something departs late.
     departing: Vec<PortId>,
     /// The time of the last late departure. (ps)
@@ -119,6 +124,8 @@ impl Switch {
             stream: mix(simulation.seed ^ mix(u64::from(id))),
             int: IntRecords::default(),
             failures: 0,
+            is_plain: false,
+            departs_late: false,
             departing: Vec::new(),
             last_departure: 0,
         })
@@ -164,13 +171,7 @@ impl Switch {
         match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
-            Admission::Drop => {
-                egress.drop(now, packet, effects);
-                let excused = self.ports[usize::from(port)].has_failed;
-                self.failures += u64::from(self.buffer.is_lossless(ingress) && !excused);
-                effects.tally().counts.lossless += u64::from(self.buffer.may_pause(ingress));
-                return;
-            }
+            Admission::Drop => return self.drop(now, (port, queue), to, packet, effects),
         }
         let egress = &mut self.ports[usize::from(to)];
         if self.marks_at_enqueue && packet.kind == Kind::Data {
@@ -193,7 +194,25 @@ impl Switch {
         }
     }
 
+    /// A packet that has arrived at a port for a queue of port `to` is not admitted.
+    #[inline(never)]
+    fn drop(
+        &mut self,
+        now: u64,
+        (port, queue): (PortId, u8),
+        to: PortId,
+        packet: &Packet,
+        effects: &mut impl Effects,
+    ) {
+        self.ports[usize::from(to)].drop(now, packet, effects);
+        let excused = self.ports[usize::from(port)].has_failed;
+        let ingress = self.ingress(port, queue);
+        self.failures += u64::from(self.buffer.is_lossless(ingress) && !excused);
+        effects.tally().counts.lossless += u64::from(self.buffer.may_pause(ingress));
+    }
+
     /// Sends a PFC frame through `port`, ahead of everything but the packet being sent.
+    #[inline(never)]
     fn signal(&mut self, now: u64, port: PortId, queue: u8, pause: bool, effects: &mut impl Effects) {
         self.ports[usize::from(port)].frames.get_or_insert_default().ask(now, queue, pause);
         self.serve(now, port, effects);
@@ -247,6 +266,9 @@ impl Switch {
     /// Sends what is due by `now` at a port that departs late, of which there is something.
     #[inline(never)]
     fn send_due(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
+        if self.is_plain {
+            return self.send_due_plainly(now, index, effects);
+        }
         while let Some(due) = self.ports[usize::from(index)].wire.departure().filter(|due| *due <= now) {
             self.ports[usize::from(index)].wire.departed();
             self.last_departure = self.last_departure.max(due);
@@ -307,20 +329,9 @@ impl Switch {
 }
 
 impl Switch {
-    /// Makes the node with this number.
-    ///
-    /// # Errors
-    /// When its description contradicts itself: what to say.
-    pub(crate) fn new(id: NodeId, fabric: &Fabric, simulation: &Simulation) -> Result<Self, String> {
-        Self::with(id, fabric, simulation, &simulation.switch)
-    }
-}
-
-impl Behaviour for Switch {
-    type Facts<'a> = Fabric;
-
+    /// A packet has arrived at a switch of any kind.
     #[inline(never)]
-    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
+    fn arrive_at_any<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
         let Arrival { now, port, packet, int } = arrival;
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
             let wire = &mut self.ports[usize::from(port)].wire;
@@ -342,6 +353,32 @@ impl Behaviour for Switch {
         }
         let queue = packet.queue.min(self.queues - 1);
         self.take(now, port, to, queue, packet, int, effects);
+    }
+
+    /// Makes the node with this number.
+    ///
+    /// # Errors
+    /// When its description contradicts itself: what to say.
+    pub(crate) fn new(id: NodeId, fabric: &Fabric, simulation: &Simulation) -> Result<Self, String> {
+        let mut switch = Self::with(id, fabric, simulation, &simulation.switch)?;
+        switch.is_plain = switch.can_be_plain();
+        Ok(switch)
+    }
+}
+
+impl Behaviour for Switch {
+    type Facts<'a> = Fabric;
+
+    #[inline(always)]
+    fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
+        let is_frame = matches!(arrival.packet.kind, Kind::Pause | Kind::Resume);
+        if !E::DEPARTURES_WAIT || !self.is_plain || is_frame {
+            self.arrive_at_any(arrival, fabric, effects);
+        } else if self.departs_late {
+            self.arrive_plainly::<true, E>(arrival, fabric, effects);
+        } else {
+            self.arrive_plainly::<false, E>(arrival, fabric, effects);
+        }
     }
 
     #[inline(always)]
@@ -383,6 +420,7 @@ impl Behaviour for Switch {
     /// Departures of different ports must not concern each other: they do by a buffer that is shared, and by pauses.
     fn depart_late(&mut self) {
         if !self.buffer.is_shared() && !self.buffer.pauses() {
+            self.departs_late = true;
             self.ports.iter_mut().for_each(|egress| egress.wire.depart_late());
         }
     }

@@ -197,7 +197,7 @@ impl Behaviour for Tor {
         let Some(circuits) = &fabric.circuits else { return };
         let rack = circuits.rack_of(arrival.packet.destination);
         if rack == self.rack {
-            return self.switch.arrive(arrival, fabric, effects);
+            return self.switch.arrive_at_any(arrival, fabric, effects);
         }
         let Arrival { now, port, packet, int } = arrival;
         let queue = packet.queue.min(self.switch.queues - 1);
