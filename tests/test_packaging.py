@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.metadata
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +68,7 @@ def test_every_dependency_has_its_reason() -> None:
 
 def test_stubs_have_exactly_what_the_module_has() -> None:
     """Names, members and argument names of ``_core.pyi`` against the compiled module."""
+    importlib.import_module("incast.results")  # It adds the form that tables have in notebooks.
     stub = ast.parse((Path(inspect.getfile(incast)).parent / "_core.pyi").read_text())
     said = {name: node for node in stub.body if (name := _name(node))}
     found = {name for name in vars(_core) if not name.startswith("__")} | {"__version__"}
@@ -146,6 +149,45 @@ def test_a_process_that_makes_runs_imports_little() -> None:
         f"incast.{part}" for part in ("arena", "attacking", "plot", "real", "report", "sections", "tuning")
     }
     assert needless & set(done.stdout.split()) == set()
+
+
+_RUN = """
+import contextlib, os, sys
+from incast.cli import main
+with contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+print("imported", tasks, *sys.modules)
+"""
+"""Makes a run as `incast run` does, and prints the number of its threads and the modules that it imported."""
+
+
+def test_a_single_run_imports_only_its_own_modules(tmp_path: Path) -> None:
+    """A short run takes a few milliseconds, and each module about one."""
+    words = ["run", str(ROOT / "examples/microburst.toml"), "--out", str(tmp_path / "out")]
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", _RUN, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert f"saved in {tmp_path / 'out'}" in done.stdout
+    _, tasks, *modules = done.stdout.splitlines()[-1].split()
+    own = (
+        *("arena", "attacking", "cli.estimate", "ledger", "plot", "real", "report", "runs.runner"),
+        *("results.decide", "results.grid", "results.measures", "results.require", "results.sentences"),
+        *("runs.study", "runs.sweep", "scenario.measured", "sections", "theory", "tuning"),
+    )
+    needless = {
+        *("concurrent.futures", "csv", "difflib", "html", "logging", "multiprocessing", "numpy.random"),
+        *("queue", "random", "resource", "socket", "subprocess", "tempfile", "tomllib", "traceback"),
+        *(f"incast.{part}" for part in own),
+    }
+    assert needless & set(modules) == set()
+    # Commands are modules of their own.
+    assert {name for name in modules if name.startswith("incast.cli.")} == {
+        f"incast.cli.{part}"
+        for part in ("common", "options", "outcome", "required", "run", "table", "tables", "unknown")
+    }
+    # Those of numpy would be started and ended for nothing.
+    assert int(tasks) == 1
 
 
 def test_a_command_alone_has_the_parser_that_it_has_among_all() -> None:

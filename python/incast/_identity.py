@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -146,6 +145,8 @@ def _linked(file: Path) -> list[Path]:
     if not sys.platform.startswith("linux"):
         return []
     # A process of its own: this one may have loaded some of them already.
+    import subprocess
+
     command = [sys.executable, "-I", "-S", "-c", _LINKED, os.fspath(file)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -17,6 +17,7 @@ from incast._core import (
 
 __all__ = [
     "IncastWarning",
+    "KernelError",
     "PluginError",
     "Problem",
     "ResultError",
@@ -46,6 +47,10 @@ def _renamed(problem: Problem, names: Mapping[str, str]) -> Problem:
     if problem.file is None or problem.file not in names:
         return problem
     return Problem(problem.problem, names[problem.file], key=problem.key, hint=problem.hint)
+
+
+class KernelError(OSError):
+    """Something about the kernel cannot be done. The text says why, and what helps."""
 
 
 class IncastWarning(UserWarning):

@@ -21,9 +21,7 @@ from incast._build import __version__
 from incast._terminal import guarded
 from incast.cli import unknown
 from incast.cli.options import Parser
-from incast.errors import PluginError, ResultError, ScenarioError, WireError
-from incast.real.kernel import KernelError
-from incast.scenario import Interrupted
+from incast.errors import KernelError, PluginError, ResultError, ScenarioError, WireError
 
 OK = 0
 FAILED = 1
@@ -51,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and ends the process with its exit code."""
     # A batch system stops a job with SIGTERM: results so far are kept, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Numpy starts a thread for each core when it is imported. No command has use for them, and starting and
+    # ending them takes longer than a short run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = command(arguments)
         sys.stdout.flush()
@@ -83,11 +84,9 @@ def _command(arguments: Sequence[str] | None) -> int:
     options.command = shlex.join(["incast", *words])
     try:
         return int(options.act(options))
-    except Interrupted as stop:
-        print(f"\nincast: {stop}", file=sys.stderr)
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        print("\nincast: stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        # A run that was stopped says where, and what of it is kept.
+        print(f"\nincast: {stop if stop.args else 'stopped'}", file=sys.stderr)
         return INTERRUPTED
     except ScenarioError as error:
         print(error, file=sys.stderr)

@@ -106,7 +106,7 @@ def act(options: argparse.Namespace) -> int:
         options.overrides = overrides
         return _several(options)
     refuse_missing("--measure", calls, chosen.scenarios.values())
-    required = Required(options, entries(chosen), chosen.scenarios.values())
+    required = Required(options, lambda: entries(chosen), chosen.scenarios.values())
     if options.estimate:
         code = estimate(chosen.scenarios)
         if chosen.left_out:
@@ -170,7 +170,7 @@ def _several(options: argparse.Namespace) -> int:
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
-    required = Required(options, planned(what), (run.first for run in what.runs[:: what.seeds]))
+    required = Required(options, lambda: planned(what), (run.first for run in what.runs[:: what.seeds]))
     done = carry_out(what, options, Local(options.jobs), required=required)
     if isinstance(done, int):
         return done

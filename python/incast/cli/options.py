@@ -7,14 +7,15 @@ import math
 import shutil
 import textwrap
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from incast.algorithm import load_plugin
 from incast.errors import nearest
-from incast.runs.runner import Executor, Local
+
+if TYPE_CHECKING:
+    from incast.runs.runner import Executor
 
 
 class Parser(argparse.ArgumentParser):
@@ -206,6 +207,8 @@ def plugin(text: str) -> list[str]:
     except (FileNotFoundError, ValueError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     except Exception:
+        import traceback
+
         raise argparse.ArgumentTypeError(f"{text} cannot be loaded\n{traceback.format_exc()}") from None
 
 
@@ -275,7 +278,10 @@ def _where(text: str) -> str:
 
 def executor(options: argparse.Namespace) -> Executor:
     """The executor that the options of :func:`batch_options` name."""
+    # A single run needs none of this.
     if options.on == "local":
+        from incast.runs.runner.local import Local
+
         return Local(options.jobs)
     from incast.runs.runner.on_ray import Ray
 

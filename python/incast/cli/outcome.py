@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import number, paragraph
 from incast.progress import Progress, ProgressLine, State, duration
-from incast.results.grid import Grid
-from incast.results.measures.named import Measure
 from incast.results.result import Result
-from incast.results.sentences import Compared, sentences
 from incast.scenario import Scenario
+
+if TYPE_CHECKING:
+    from incast.results.grid import Grid
+    from incast.results.measures.named import Measure
+    from incast.results.sentences import Compared
 
 
 class BatchLine(ProgressLine):
@@ -94,6 +97,9 @@ def answers(
         measures: Likewise.
         ranked: Likewise.
     """
+    # Only of several runs is there something to say.
+    from incast.results.sentences import sentences
+
     found = sentences(grid, compared, measures, ranked=ranked)
     return "\n".join(paragraph(one.text) for one in found)
 

@@ -51,7 +51,7 @@ def act(options: argparse.Namespace) -> int:
     grid = grid_of(options.results[0]) if len(options.results) == 1 else None
     if grid is None:
         grid = Grid.of([Result.open(folder) for folder in folders(options.results)])
-    required = Required(options, grid)
+    required = Required(options, lambda: grid)
     baseline_in(options, grid)
     if judged := required.text(grid):
         print(judged, end="\n\n")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from incast._terminal import WIDTH, cells
 from incast.cli.table import pad, paragraph
 from incast.errors import ScenarioError
-from incast.results.grid import Grid
-from incast.results.measures.call import Call
-from incast.results.require import Check, Requirement, counted, judged
 from incast.scenario import Scenario
-from incast.scenario.measured import refuse_missing
+
+if TYPE_CHECKING:
+    from incast.results.grid import Grid
+    from incast.results.require import Check, Requirement
 
 NOT_MET = 3
 """The exit code if a requirement is not met and nothing worse has happened."""
@@ -35,22 +36,32 @@ class Required:
 
     Args:
         options: The options of the command.
-        ahead: The entries that there will be, without runs.
+        ahead: Returns the entries that there will be, without runs; called where there are requirements.
         scenarios: What will run, of which one must have what the requirements are about.
 
     Raises:
         ScenarioError: When a text is no requirement, or would have no effect.
     """
 
-    def __init__(self, options: argparse.Namespace, ahead: Grid, scenarios: Iterable[Scenario] = ()) -> None:
+    def __init__(
+        self, options: argparse.Namespace, ahead: Callable[[], Grid], scenarios: Iterable[Scenario] = ()
+    ) -> None:
         self._not_met = False
         self._requirements: list[Requirement] = []
+        if not options.require:
+            return
+        # They have many modules, which take as long as a short run.
+        from incast.results.measures.call import Call
+        from incast.results.require import Requirement
+        from incast.scenario.measured import refuse_missing
+
+        entries = ahead() if not getattr(options, "estimate", False) else None
         for text in options.require:
-            if getattr(options, "estimate", False):
+            if entries is None:
                 raise ScenarioError(f"--require {text}: has no effect with --estimate")
             try:
-                self._requirements.append(Requirement.read(text, ahead))
-                self._requirements[-1].checks(ahead)
+                self._requirements.append(Requirement.read(text, entries))
+                self._requirements[-1].checks(entries)
             except ValueError as error:
                 raise ScenarioError(f"--require {error.args[0]}") from None
         calls = [one.measure for one in self._requirements if isinstance(one.measure, Call)]
@@ -67,6 +78,8 @@ class Required:
         """
         if not self._requirements:
             return ""
+        from incast.results.require import judged
+
         checks = judged(grid, self._requirements)
         self._not_met = self._not_met or not all(check.met for check in checks)
         return lines(checks, named=len(grid.entries) > 1)
@@ -87,6 +100,8 @@ def lines(checks: Sequence[Check], *, named: bool) -> str:
         checks: The checks.
         named: Whether lines have the titles of entries.
     """
+    from incast.results.require import counted
+
     rows = [
         (check.requirement.text, *((check.entry,) if named else ()), check.shown, check.why)
         for check in checks

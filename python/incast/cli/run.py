@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incast.cli.common import check_free, is_complete, load, place
-from incast.cli.estimate import estimate
 from incast.cli.options import Commands, add_command, run_options, scenario_options
 from incast.cli.outcome import dropped, ending, notes, totals
 from incast.cli.required import Required, require_option
@@ -17,11 +17,13 @@ from incast.cli.table import paragraph
 from incast.cli.tables import texts
 from incast.errors import unsaid
 from incast.progress import ProgressLine, Series
-from incast.results.grid import Entry, Grid
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.runs import store
 from incast.scenario import Interrupted, Scenario
+
+if TYPE_CHECKING:
+    from incast.results.grid import Grid
 
 
 def add(commands: Commands) -> None:
@@ -36,8 +38,10 @@ def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result and where it is saved."""
     scenario = load(options)
     label = store.label(scenario)
-    required = Required(options, Grid(scenario.name, (), (Entry((), title(label), label, ()),)), [scenario])
+    required = Required(options, lambda: _planned(scenario), [scenario])
     if options.estimate:
+        from incast.cli.estimate import estimate
+
         return estimate({label: scenario})
     warn(scenario)
     folder = options.out or place(scenario, options)
@@ -45,11 +49,26 @@ def act(options: argparse.Namespace) -> int:
     result = run_and_show(
         label,
         lambda: run_one(scenario, label, folder, options),
-        lambda done: required.text(Grid.of({label: done})),
+        (lambda done: _judged(required, label, done)) if required else None,
     )
     if without := dropped({label: scenario}):
         print(f"\n{without}")
     return required.code(0 if result.sound else 1)
+
+
+def _planned(scenario: Scenario) -> Grid:
+    """Returns the grid of one run before it is made."""
+    from incast.results.grid import Entry, Grid
+
+    label = store.label(scenario)
+    return Grid(scenario.name, (), (Entry((), title(label), label, ()),))
+
+
+def _judged(required: Required, label: str, result: Result) -> str:
+    """Returns the requirements of a run with whether each is met."""
+    from incast.results.grid import Grid
+
+    return required.text(Grid.of({label: result}))
 
 
 def run_and_show(

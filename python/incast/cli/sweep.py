@@ -107,7 +107,7 @@ def act(options: argparse.Namespace) -> int:
         overrides=options.overrides,
         results=store.DEFAULT if options.out is None else options.out / "runs",
     )
-    required = Required(options, planned(what), (run.first for run in _firsts(what)))
+    required = Required(options, lambda: planned(what), (run.first for run in _firsts(what)))
     done = carry_out(what, options, executor(options), options.limit, required=required)
     return done if isinstance(done, int) else required.code(1 if done.state.failures else 0)
 

@@ -63,7 +63,7 @@ def act(options: argparse.Namespace) -> int:
         found, grid, said = _listings(options, form)
     except (KeyError, ValueError) as error:
         raise ScenarioError(f"incast table: {error.args[0]}") from None
-    required = Required(options, grid)
+    required = Required(options, lambda: grid)
     for text in filter(None, (said, required.text(grid))):
         # A page or a paper takes the tables only.
         print(text, end="\n\n", file=sys.stdout if form == "text" else sys.stderr)

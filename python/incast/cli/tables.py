@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from incast.results import stats
 from incast.results.listing import forms
 from incast.results.listing.of_results import LISTINGS
-from incast.results.measures.named import find
 from incast.results.result import Result
 
 
@@ -22,6 +21,8 @@ def ranked(results: Mapping[str, Result]) -> tuple[dict[str, Result], str]:
     Returns:
         The results, and what they are sorted by.
     """
+    from incast.results.measures.named import find
+
     numbers = {label: stats.metrics(result) for label, result in results.items()}
     jobs = any("jobs_unfinished" in known for known in numbers.values())
     order = sorted(results, key=lambda label: stats.place(numbers[label], jobs))

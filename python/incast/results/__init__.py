@@ -1,12 +1,14 @@
 """Results of runs: their tables, statistics, captured packets, and numbers that are computed from them."""
 
 from incast._core import Table
-from incast.results.listing.of_table import html
 
 __all__ = ["Table"]
 
 
 def _repr_html_(self: Table) -> str:
+    # Only notebooks show tables so.
+    from incast.results.listing.of_table import html
+
     return html(self)
 
 

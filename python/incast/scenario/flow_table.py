@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import math
 import os
@@ -37,6 +36,8 @@ def flow_table(frame: object, path: str | os.PathLike[str]) -> FlowTable:
         ScenarioError: When the frame has no such columns, a cell is not what its column has, or the file
             cannot be written.
     """
+    import csv
+
     columns = _columns(frame)
     if len({len(cells) for cells in columns.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(cells)}" for name, cells in columns.items())

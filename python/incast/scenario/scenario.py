@@ -23,11 +23,6 @@ from incast.results.titles import title
 from incast.scenario import _toml
 from incast.scenario.starts import start, starts
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 __all__ = ["Interrupted", "Progress", "Scenario", "Size", "schema", "template"]
 
 
@@ -584,19 +579,27 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 
 def document(
-    path: str | os.PathLike[str], loads: Callable[[str], dict[str, Any]] = tomllib.loads
+    path: str | os.PathLike[str], loads: Callable[[str], dict[str, Any]] | None = None
 ) -> dict[str, Any]:
     """The content of a file in TOML.
 
     Args:
         path: The file.
-        loads: Parses its text.
+        loads: Parses its text; by default as the standard library does.
 
     Raises:
         ScenarioError: When it cannot be read as text.
         tomllib.TOMLDecodeError: When it is no TOML.
     """
-    return loads(_core.read_text(os.fspath(path)))
+    text = _core.read_text(os.fspath(path))
+    if loads is not None:
+        return loads(text)
+    # The core reads scenarios by itself: few commands need a parser here.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
 
 
 def schema() -> dict[str, Any]:

@@ -12,6 +12,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from incast.errors import KernelError
+
 __all__ = ["Act", "KernelError", "available", "call", "ready", "registered"]
 
 BTF = Path("/sys/kernel/btf/vmlinux")
@@ -51,10 +53,6 @@ class Act(enum.Enum):
         if rights >> _SYS_ADMIN & 1:
             return []
         return [name for name, number in self.needs().items() if not rights >> number & 1]
-
-
-class KernelError(OSError):
-    """Something about the kernel cannot be done. The text says why, and what helps."""
 
 
 def ready(oldest: tuple[int, int] | None = None, act: Act = Act.ASK) -> str:

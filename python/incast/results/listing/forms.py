@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as markup
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -193,6 +192,8 @@ def html(listing: Listing, most: int = MOST_ROWS) -> str:
 
 def escaped(text: str) -> str:
     """Returns a text in which no letter is markup of HTML."""
+    import html as markup
+
     return markup.escape(printable(text))
 
 
