@@ -99,6 +99,20 @@ def test_what_run_and_compare_made_is_reused(incast: Incast, scenario: Path) -> 
     assert "reused" in incast.here("run", scenario, "--seed", "8").stderr
 
 
+def test_a_run_is_made_again_whose_file_a_crash_of_the_machine_left_empty(
+    incast: Incast, scenario: Path
+) -> None:
+    words = ("sweep", scenario, "--vary", "cc=oscar,constant", "--out", "o")
+    done = incast.here(*words)
+    assert done.returncode == 0, done.stderr
+    table = next((incast.folder / "o").rglob("flows.parquet"))
+    before = table.read_bytes()
+    table.write_bytes(b"")
+    again = incast.here(*words)
+    assert re.search(r"1 made, 1 reused", again.stdout), again.stdout
+    assert table.read_bytes() == before
+
+
 LONG = ("--set", "run.until=1000s", "--set", "traffic.long.size=200MB")
 """Makes a run of the small scenario take some tenths of a second."""
 

@@ -119,7 +119,9 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
         if info["state"] != "complete" or info["outcome"]["end"] == "interrupted" or "testbed" in info:
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
-        return info if same and info["build"] == build() else None
+        # A crash of the machine may leave files of the last runs empty. Reading all takes as long as a run.
+        whole = all((folder / name).stat().st_size for name in info["files"])
+        return info if same and whole and info["build"] == build() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -32,7 +32,7 @@
 //! During a run, each growing table is a folder of numbered parts (`flows/part-00000.DIGEST.parquet`). A
 //! part is a whole Parquet file of one row group, written under another name first, so that what has a
 //! part's name is complete; its name carries its digest. A clean end merges the parts and writes
-//! `result.json` last.
+//! `result.json` last. A run of less than two seconds writes small tables once, at its end, without parts.
 
 pub(crate) mod chain;
 pub mod extract;

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -86,7 +86,21 @@ pub(super) fn write_each<E>(
     Ok(Ok(()))
 }
 
-/// Merges the files of one table, in order, into one. Row groups are copied as they are, except that small
+/// Some rows of a table.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// They are in this file.
+    File(PathBuf),
+    /// They are in memory.
+    Rows(RecordBatch),
+}
+
+/// Whether a part with this number of rows keeps its row group when parts are merged.
+pub(super) const fn is_copied(rows: usize) -> bool {
+    rows >= GROUP_ROWS / 2
+}
+
+/// Merges the parts of one table, in order, into one file. Row groups are copied as they are, except that small
 /// neighbours are rewritten as one, so that a slow run's many small parts do not make a slow file.
 ///
 /// # Errors
@@ -94,7 +108,7 @@ pub(super) fn write_each<E>(
 pub(super) fn merge(
     out: impl Write + Send,
     schema: SchemaRef,
-    parts: &[impl AsRef<Path>],
+    parts: &[Part],
     origin: &Origin,
 ) -> io::Result<Result<(), ResultError>> {
     let properties = properties(&schema, origin);
@@ -102,24 +116,28 @@ pub(super) fn merge(
     let (writer, factory) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(io_error)?;
     let mut merged = Merged { writer, factory, groups: 0, small: Vec::new(), small_rows: 0 };
     for part in parts {
-        let path = part.as_ref();
+        let path = match part {
+            Part::File(path) => path,
+            // It would be a row group without rows.
+            Part::Rows(rows) if rows.num_rows() == 0 => continue,
+            Part::Rows(rows) => {
+                merged.add_small(rows.num_rows(), vec![rows.clone()]).map_err(io_error)?;
+                continue;
+            }
+        };
         let (file, metadata) = match open(path) {
             Ok(opened) => opened,
             Err(error) => return Ok(Err(error)),
         };
         let rows = usize::try_from(metadata.file_metadata().num_rows()).unwrap_or(usize::MAX);
-        if rows >= GROUP_ROWS / 2 {
+        if is_copied(rows) {
             merged.write_small().and_then(|()| merged.copy(&file, &metadata)).map_err(io_error)?;
             continue;
         }
-        if merged.small_rows + rows > GROUP_ROWS {
-            merged.write_small().map_err(io_error)?;
-        }
         match read_file(file, path) {
-            Ok((_, batches)) => merged.small.extend(batches),
+            Ok((_, batches)) => merged.add_small(rows, batches).map_err(io_error)?,
             Err(error) => return Ok(Err(error)),
         }
-        merged.small_rows += rows;
     }
     merged.write_small().and_then(|()| merged.writer.close()).map_err(io_error)?;
     Ok(Ok(()))
@@ -136,6 +154,16 @@ struct Merged<W: Write + Send> {
 }
 
 impl<W: Write + Send> Merged<W> {
+    /// Adds a small part.
+    fn add_small(&mut self, rows: usize, batches: Vec<RecordBatch>) -> Result<(), ParquetError> {
+        if self.small_rows + rows > GROUP_ROWS {
+            self.write_small()?;
+        }
+        self.small.extend(batches);
+        self.small_rows += rows;
+        Ok(())
+    }
+
     /// Writes the small parts that came so far as one row group.
     fn write_small(&mut self) -> Result<(), ParquetError> {
         self.small_rows = 0;

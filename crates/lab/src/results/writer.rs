@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 
 use super::folder::{damaged_content, digest_of, retry_while_locked};
 use super::info::{FORMAT, FORMAT_VERSION, Written};
-use super::parquet_io::{self, EachBatch, Origin};
+use super::parquet_io::{self, EachBatch, Origin, Part};
 use super::tables::TABLES;
 use super::{
     CAPTURE_FILE, INFO_FILE, ResultError, ResultFolder, ResultInfo, SCENARIO_FILE, Table, TableName,
@@ -21,8 +21,8 @@ use crate::hash::Digest;
 pub struct ResultWriter {
     root: PathBuf,
     origin: Origin,
-    /// The parts of each table.
-    parts: [Vec<PathBuf>; TABLES],
+    /// The parts of each table, in order: files first, then rows in memory.
+    parts: [Vec<Part>; TABLES],
     /// The digest of the effective scenario.
     scenario: String,
     /// The digest of the captured packets, once they are all written.
@@ -72,15 +72,10 @@ impl ResultWriter {
         // From here on the folder does not look complete any more, whatever happens.
         let mut begun = info.clone();
         begun.files.insert(SCENARIO_FILE.to_owned(), digest.clone());
-        write_info(root, begun)?;
-        for table in TableName::ALL {
-            remove_parts(root, table)?;
-            remove(&root.join(merged_name(table)))?;
-            remove(&root.join(temporary_name(&merged_name(table))))?;
-        }
-        remove(&root.join(CAPTURE_FILE))?;
+        write_info(root, begun, Sync::Later)?;
+        clear(root)?;
         let written = lock.set_len(0).and_then(|()| lock.write_all(scenario.as_bytes()));
-        written.and_then(|()| lock.sync_all()).map_err(ResultError::io("write", &path))?;
+        written.map_err(ResultError::io("write", &path))?;
         let cleared = old.map(|old| {
             let what = if old == Written::Complete { "a complete" } else { "an incomplete" };
             format!("removed {what} result of an earlier run from {}", root.display())
@@ -119,7 +114,7 @@ impl ResultWriter {
     /// # Errors
     /// When they do not reach the disk.
     pub(crate) fn captured(&mut self, file: Digested) -> io::Result<()> {
-        self.capture = Some(file.finish()?);
+        self.capture = Some(file.finish(self.sync())?);
         Ok(())
     }
 
@@ -128,10 +123,24 @@ impl ResultWriter {
     /// # Errors When a part cannot be read, or `each` refuses its columns.
     pub(crate) fn each(&self, table: TableName, each: &mut EachBatch<'_>) -> Result<(), ResultError> {
         for part in &self.parts[table as usize] {
-            check_part(part)?;
-            parquet_io::read_each(part, each)?;
+            match part {
+                Part::File(path) => check_part(path).and_then(|()| parquet_io::read_each(path, each))?,
+                // Of a file without rows there is no batch.
+                Part::Rows(rows) if rows.num_rows() == 0 => {}
+                Part::Rows(rows) => {
+                    each(rows)
+                        .map_err(|error| ResultError::damaged(&self.root.join(merged_name(table)), error))?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Returns the moment at which its files reach the disk. A result without any part took no longer than the time that
+    /// a crash of the machine may cost anyway: its digests say whether the files arrived.
+    fn sync(&self) -> Sync {
+        let is_file = |part: &Part| matches!(part, Part::File(_));
+        if self.parts.iter().flatten().any(is_file) { Sync::Now } else { Sync::Later }
     }
 
     /// Makes an error of a failure to write captured packets.
@@ -139,11 +148,36 @@ impl ResultWriter {
         ResultError::io("write", &self.root.join(CAPTURE_FILE))(error)
     }
 
-    /// Adds a part to a table.
+    /// Adds rows to a table that [`finish`](Self::finish) writes, unless they fill half a row group, which is a
+    /// part. Until then a kill loses them.
+    ///
+    /// # Errors
+    /// When there are more, and they cannot be written.
+    pub fn keep(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
+        if parquet_io::is_copied(batch.num_rows()) {
+            return self.part(table, batch);
+        }
+        self.parts[table as usize].push(Part::Rows(batch.clone()));
+        Ok(())
+    }
+
+    /// Adds a part to a table, which a kill does not lose.
     ///
     /// # Errors
     /// When it cannot be written; the earlier parts stay.
     pub fn part(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
+        // A part must not be on disk without the rows before it.
+        let parts = &mut self.parts[table as usize];
+        let files = parts.iter().take_while(|part| matches!(part, Part::File(_))).count();
+        for part in parts.split_off(files) {
+            if let Part::Rows(rows) = part {
+                self.write_part(table, &rows)?;
+            }
+        }
+        self.write_part(table, batch)
+    }
+
+    fn write_part(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
         let folder = self.root.join(table.as_str());
         let parts = &mut self.parts[table as usize];
         if parts.is_empty() {
@@ -153,13 +187,14 @@ impl ResultWriter {
         let mut part = folder.join(&name);
         write_named(
             &folder.join(&name),
+            Sync::Now,
             |out| parquet_io::write(out, table.schema(), core::slice::from_ref(batch), &self.origin),
             |digest| {
                 part.set_file_name(with_digest(&name, digest));
                 part.clone()
             },
         )?;
-        parts.push(part);
+        parts.push(Part::File(part));
         Ok(())
     }
 
@@ -184,14 +219,19 @@ impl ResultWriter {
         let mut info = info.clone();
         info.files.insert(SCENARIO_FILE.to_owned(), self.scenario.clone());
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
+        let sync = self.sync();
         for table in TableName::ALL {
             if table.is_optional() && self.parts[table as usize].is_empty() {
                 continue;
             }
             let parts = &self.parts[table as usize];
-            parts.iter().try_for_each(|part| check_part(part))?;
+            for part in parts {
+                if let Part::File(path) = part {
+                    check_part(path)?;
+                }
+            }
             let mut damaged = Ok(());
-            let digest = write_whole(&self.root.join(merged_name(table)), |out| {
+            let digest = write_whole(&self.root.join(merged_name(table)), sync, |out| {
                 damaged = match table.sorted_by() {
                     Some(column) => write_sorted(out, table, column, parts, &self.origin)?,
                     None => parquet_io::merge(out, table.schema(), parts, &self.origin)?,
@@ -201,14 +241,37 @@ impl ResultWriter {
             })
             .or_else(|error| damaged.and(Err(error)))?;
             info.files.insert(merged_name(table), digest);
-            remove_parts(&self.root, table)?;
+            if parts.iter().any(|part| matches!(part, Part::File(_))) {
+                remove_parts(&self.root, table)?;
+            }
         }
         if let Some(capture) = self.capture {
             info.files.insert(CAPTURE_FILE.to_owned(), capture);
         }
-        let info = write_info(&self.root, info)?;
+        let info = write_info(&self.root, info, Sync::Now)?;
         Ok(ResultFolder::complete(self.root, info))
     }
+}
+
+/// The moment at which the content of a file is on disk, and not only in the memory of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sync {
+    /// As soon as it is written.
+    Now,
+    /// At a time of the system's choice: a kill of the process loses nothing of it, a crash of the machine may.
+    Later,
+}
+
+/// Removes everything that a result has beside its scenario and `result.json`.
+fn clear(root: &Path) -> Result<(), ResultError> {
+    for name in names(root)? {
+        if let Some(table) = TableName::ALL.into_iter().find(|table| table.as_str() == name) {
+            remove_parts(root, table)?;
+        } else if is_temporary(&name) || is_file(&name) && ![INFO_FILE, SCENARIO_FILE].contains(&&*name) {
+            remove(&root.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the folder, and refuses one that holds something else before anything is written into it.
@@ -326,11 +389,11 @@ pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> 
 }
 
 /// Writes `result.json` with its own digest; gives back what it says.
-fn write_info(root: &Path, mut info: ResultInfo) -> Result<ResultInfo, ResultError> {
+fn write_info(root: &Path, mut info: ResultInfo, sync: Sync) -> Result<ResultInfo, ResultError> {
     let path = root.join(INFO_FILE);
     let text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
     info.digest = Some(Digest::of(&text));
-    write_whole(&path, |out| {
+    write_whole(&path, sync, |out| {
         serde_json::to_writer_pretty(&mut *out, &info)?;
         out.write_all(b"\n")
     })?;
@@ -343,7 +406,7 @@ fn write_info(root: &Path, mut info: ResultInfo) -> Result<ResultInfo, ResultErr
 /// # Errors
 /// When it cannot be written.
 pub fn write_sheet(path: &Path, batch: &RecordBatch) -> Result<(), ResultError> {
-    write_whole(path, |out| {
+    write_whole(path, Sync::Now, |out| {
         parquet_io::write(out, batch.schema(), core::slice::from_ref(batch), &Origin::new())
     })
     .map(drop)
@@ -361,10 +424,12 @@ impl Digested {
         Self { out: BufWriter::with_capacity(1 << 18, file), digest: Digest::default() }
     }
 
-    /// Flushes everything to disk; returns the digest.
-    fn finish(mut self) -> io::Result<String> {
+    /// Writes what is left; returns the digest.
+    fn finish(mut self, sync: Sync) -> io::Result<String> {
         self.out.flush()?;
-        self.out.get_ref().sync_all()?;
+        if sync == Sync::Now {
+            self.out.get_ref().sync_all()?;
+        }
         Ok(self.digest.finish())
     }
 }
@@ -381,17 +446,19 @@ impl Write for Digested {
     }
 }
 
-/// Writes a file that appears under its name only when it is complete and on disk; returns its digest.
+/// Writes a file that appears under its name only when it is complete; returns its digest.
 fn write_whole(
     path: &Path,
+    sync: Sync,
     write: impl FnOnce(&mut Digested) -> io::Result<()>,
 ) -> Result<String, ResultError> {
-    write_named(path, write, |_| path.to_owned())
+    write_named(path, sync, write, |_| path.to_owned())
 }
 
 /// Writes a file whose name is made from the digest; `path` is its name in messages.
 fn write_named(
     path: &Path,
+    sync: Sync,
     write: impl FnOnce(&mut Digested) -> io::Result<()>,
     name_it: impl FnOnce(&str) -> PathBuf,
 ) -> Result<String, ResultError> {
@@ -400,7 +467,7 @@ fn write_named(
     let try_write = || {
         let mut out = Digested::new(File::create(&temporary)?);
         write(&mut out)?;
-        let digest = out.finish()?;
+        let digest = out.finish(sync)?;
         fs::rename(&temporary, name_it(&digest))?;
         Ok(digest)
     };
@@ -466,14 +533,17 @@ fn write_sorted(
     out: impl Write + Send,
     name: TableName,
     column: &str,
-    parts: &[PathBuf],
+    parts: &[Part],
     origin: &Origin,
 ) -> io::Result<Result<(), ResultError>> {
     let mut table = Table::empty(name);
     for part in parts {
-        match parquet_io::read(part) {
-            Ok((_, batches)) => table.batches.extend(batches),
-            Err(error) => return Ok(Err(error)),
+        match part {
+            Part::Rows(rows) => table.batches.push(rows.clone()),
+            Part::File(path) => match parquet_io::read(path) {
+                Ok((_, batches)) => table.batches.extend(batches),
+                Err(error) => return Ok(Err(error)),
+            },
         }
     }
     match table.groups_by(column) {
@@ -511,6 +581,20 @@ mod tests {
             threads: 1,
         };
         ResultInfo::begin("two writers", &simulation, &[])
+    }
+
+    /// A small result is synced once, with its `result.json`; one with parts file by file, before these are removed.
+    #[test]
+    fn files_are_synced_one_by_one_where_there_are_parts() {
+        let root = std::env::temp_dir().join(format!("incast-lab-synced-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let (mut writer, _) = ResultWriter::create(&root, &info(), "one", false).unwrap();
+        let batch = RecordBatch::new_empty(TableName::Pauses.schema());
+        writer.keep(TableName::Pauses, &batch).unwrap();
+        assert_eq!(writer.sync(), Sync::Later);
+        writer.part(TableName::Pauses, &batch).unwrap();
+        assert_eq!(writer.sync(), Sync::Now);
+        fs::remove_dir_all(&root).unwrap();
     }
 
     /// The first writer looks at an empty folder; before it takes the lock, a second one writes a whole

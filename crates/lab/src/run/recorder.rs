@@ -144,10 +144,6 @@ impl<'a> Recorder<'a> {
         capture: Option<Capture<'a, Digested>>,
         progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Self {
-        let store = match writer {
-            Some(writer) => Store::Disk(Box::new(writer)),
-            None => Store::Memory(Box::new(TableName::ALL.map(Table::empty))),
-        };
         Self {
             pending: Pending::default(),
             notes,
@@ -156,7 +152,7 @@ impl<'a> Recorder<'a> {
             counts: Counts::default(),
             counted: Vec::new(),
             labels,
-            output: Output { store, rows: [0; tables::TABLES], error: None },
+            output: Output::new(writer),
             flushed: Instant::now(),
             progress,
         }
@@ -209,6 +205,7 @@ impl<'a> Recorder<'a> {
 
     fn report(&mut self, progress: &Progress) -> ControlFlow<()> {
         if self.output.is_on_disk() && self.flushed.elapsed() >= FLUSH_EVERY {
+            self.output.keeps = false;
             self.flush();
         }
         let failed = self.notes.simulation.algorithms.iter().any(|algorithm| algorithm.fault().is_some());
@@ -269,21 +266,35 @@ pub(super) struct Output {
     store: Store,
     /// Number of rows of each table.
     rows: [usize; tables::TABLES],
+    /// Whether the run is so young that a kill may cost its rows: they need no parts.
+    pub(super) keeps: bool,
     /// The first failure to write; nothing is written after it.
     error: Option<ResultError>,
 }
 
 impl Output {
+    /// The rows of a run that begins: in the folder of a writer, or in memory.
+    pub(super) fn new(writer: Option<ResultWriter>) -> Self {
+        let store = match writer {
+            Some(writer) => Store::Disk(Box::new(writer)),
+            None => Store::Memory(Box::new(TableName::ALL.map(Table::empty))),
+        };
+        Self { store, rows: [0; tables::TABLES], keeps: true, error: None }
+    }
+
     /// Whether the rows are in a folder.
     pub(super) const fn is_on_disk(&self) -> bool {
         matches!(self.store, Store::Disk(_))
     }
 
     /// Adds rows to a table.
-    fn part(&mut self, batch: &RecordBatch, name: TableName) {
+    pub(super) fn part(&mut self, batch: &RecordBatch, name: TableName) {
         self.rows[name as usize] += batch.num_rows();
         match &mut self.store {
-            Store::Disk(writer) if self.error.is_none() => self.error = writer.part(name, batch).err(),
+            Store::Disk(writer) if self.error.is_none() => {
+                let written = if self.keeps { writer.keep(name, batch) } else { writer.part(name, batch) };
+                self.error = written.err();
+            }
             Store::Memory(tables) if batch.num_rows() > 0 => {
                 tables[name as usize].batches.push(batch.clone());
             }

@@ -23,7 +23,7 @@ use incast_sim::record::{End, PortSample};
 use incast_units::{Bytes, Rate, Time};
 use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
 
-use super::recorder::FLUSH_EVERY;
+use super::recorder::{FLUSH_EVERY, Output};
 use super::*;
 use crate::results::tables::Named;
 use crate::results::tables::port_series::PortSeries;
@@ -503,6 +503,78 @@ fn many_parts_merge_into_few_row_groups() {
     let groups: Vec<_> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(groups, [65_000, 5_000, 65_536, 65_536, 65_536]);
     assert!(!scratch.0.join("port_series").exists());
+}
+
+/// Writes a table in three pieces, which parts hold or memory, and gives back the bytes of all files.
+fn pieces(scratch: &Scratch, is_kept: bool) -> Vec<(String, Vec<u8>)> {
+    let simulation = simulation();
+    let labels = Labels::new(&simulation, &[], &[], &[]);
+    let info = ResultInfo::begin("pieces", &simulation, &[]);
+    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    let batches = (0..3).map(|i| PortSeries::batch(&samples(i * 1000..(i + 1) * 1000), &labels));
+    let empty = RecordBatch::new_empty(TableName::Pauses.schema());
+    for (name, batch) in
+        batches.map(|batch| (TableName::PortSeries, batch)).chain([(TableName::Pauses, empty)])
+    {
+        if is_kept { writer.keep(name, &batch) } else { writer.part(name, &batch) }.unwrap();
+    }
+    assert_eq!(scratch.0.join("port_series").exists(), !is_kept);
+    writer.finish(&ResultInfo { state: Written::Complete, started_unix_s: 0, ..info }, 1).unwrap();
+    names(&scratch.0)
+        .into_iter()
+        .map(|name| (name.clone(), fs::read(scratch.0.join(name)).unwrap()))
+        .collect()
+}
+
+#[test]
+fn rows_that_never_were_parts_make_the_same_files() {
+    let [kept, parts] = [("kept", true), ("parts", false)].map(|(name, is_kept)| {
+        let scratch = Scratch::new(&format!("pieces-{name}"));
+        pieces(&scratch, is_kept)
+    });
+    assert!(kept.len() > 4);
+    assert!(kept == parts, "{:?} or their content", kept.iter().map(|(name, _)| name).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_part_is_not_on_disk_without_the_rows_before_it() {
+    let scratch = Scratch::new("kept-first");
+    let simulation = simulation();
+    let labels = Labels::new(&simulation, &[], &[], &[]);
+    let info = ResultInfo::begin("pieces", &simulation, &[]);
+    let (mut writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    let batch = |rows| PortSeries::batch(&samples(rows), &labels);
+    let rows = || ResultFolder::open(&scratch.0).unwrap().table(TableName::PortSeries).unwrap().rows();
+    writer.keep(TableName::PortSeries, &batch(0..20)).unwrap();
+    assert_eq!(rows(), 0);
+    writer.part(TableName::PortSeries, &batch(20..40)).unwrap();
+    assert_eq!(rows(), 40);
+    // Half a row group is written at once.
+    let many = 40 + GROUP_ROWS as u64 / 2;
+    writer.keep(TableName::PortSeries, &batch(40..many)).unwrap();
+    drop(writer);
+    assert_eq!(rows() as u64, many);
+    let table = ResultFolder::open(&scratch.0).unwrap().table(TableName::PortSeries).unwrap();
+    assert_eq!(whole(&table), batch(0..many));
+}
+
+#[test]
+fn a_young_run_writes_no_parts() {
+    let scratch = Scratch::new("young");
+    let simulation = simulation();
+    let labels = Labels::new(&simulation, &[], &[], &[]);
+    let info = ResultInfo::begin("pieces", &simulation, &[]);
+    let (writer, _) = ResultWriter::create(&scratch.0, &info, SCENARIO, false).unwrap();
+    let mut output = Output::new(Some(writer));
+    let add = |output: &mut Output, rows| {
+        output.part(&PortSeries::batch(&samples(rows), &labels), TableName::PortSeries);
+    };
+    add(&mut output, 0..20);
+    assert!(!scratch.0.join("port_series").exists());
+    output.keeps = false;
+    add(&mut output, 20..40);
+    assert_eq!(names(&scratch.0.join("port_series")).len(), 2);
+    assert_eq!(output.table(TableName::PortSeries).unwrap().rows(), 40);
 }
 
 #[test]
