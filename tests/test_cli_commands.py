@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -329,6 +330,28 @@ def test_an_estimate_of_a_long_run_foresees_its_packet_hops(scenario: Path) -> N
         assert 0 < found.share < 0.8, name
         hops = one.run().info["outcome"]["hops"]
         assert found.hops == pytest.approx(hops, rel=0.05), name
+
+
+def test_the_disk_of_flows_that_have_not_started_is_foreseen(scenario: Path, tmp_path: Path) -> None:
+    from incast import Scenario
+    from incast.cli.estimate import _extrapolate
+
+    draw = random.Random(1)
+    rows = [f"h{draw.randrange(3)},h3,{draw.randrange(1, 40)},{draw.randrange(20_000)}" for _ in range(4000)]
+    table = scenario.with_name("flows.csv")
+    table.write_text("\n".join(["source,destination,size [KB],start [us]", *rows]))
+    flows = f"traffic=[{{kind='flow-table', file='{table}'}}]"
+    whole = Scenario.load(scenario, [flows, "run.until=20ms"])
+    trial = Scenario.load(scenario, [flows, "run.until=1ms"])
+    of_whole, of_trial = tmp_path / "whole", tmp_path / "trial"
+    result = trial.run_quietly(of_trial)
+    assert len(result.flows) == len(whole.run_quietly(of_whole).flows) == 4000
+    # Its rows of flows are there, and nearly empty.
+    sizes = [(folder / "flows.parquet").stat().st_size for folder in (of_trial, of_whole)]
+    assert sizes[0] < sizes[1] / 2
+    found = _extrapolate(whole, whole.size(), result, of_trial, (0.0, 0.0), whole=False)
+    real = sum(file.stat().st_size for file in of_whole.iterdir())
+    assert real / 1.5 < found.disk_bytes < real * 1.5
 
 
 def test_a_sweep_is_estimated_as_a_whole(incast: Incast, scenario: Path) -> None:

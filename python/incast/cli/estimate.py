@@ -9,18 +9,32 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from incast._terminal import wipe
 from incast.cli.outcome import seconds
 from incast.cli.table import columns, number, paragraph, table
+from incast.results import Table
 from incast.results.result import Result
 from incast.results.titles import title
+from incast.runs.sweep.tables import Column, Sheet
 from incast.scenario import Interrupted, Progress, Scenario, Size
 
 TRIAL_S = 3.0
 """Wall time of a trial, in seconds, after which it is stopped."""
+
+GROWING = (
+    *("capture", "flow_series", "internals", "limit_series", "load_series", "packets", "pauses"),
+    "port_series",
+)
+"""The files of a result that grow with the run, without their endings."""
+
+
+MOST_IDLE = 10_000
+"""Most rows of flows that have not started which are written to see their size."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,9 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
 
     The packet-hops of the run are estimated as the trial's hops per data packet times the packets of all
     flows that have a size, or as the trial's hops per unit of simulated time times the time limit; if both
-    are known, the smaller. Wall time and samples are scaled in proportion. Traffic that changes after the
-    trial (a later burst, retransmissions) is not predicted.
+    are known, the smaller. Flows count here that may arrive until the others are done, of which the run may
+    need fewer. Wall time and samples are scaled in proportion. Traffic that changes after the trial (a later
+    burst, retransmissions) is not predicted.
 
     Args:
         scenario: What to estimate.
@@ -78,19 +93,18 @@ def try_out(scenario: Scenario, trial_s: float = TRIAL_S) -> Estimate:
             if last[0] - first[0] <= trial_s:
                 raise
             result, whole = stop.result, False
-        disk = {table_.name: table_.stat().st_size for table_ in (Path(name) / "trial").iterdir()}
         # Building the network takes time only once.
         start_s, per_hop_s = first[1] - began, (last[1] - first[1]) / max(last[2] - first[2], 1)
         if whole:
             start_s, per_hop_s = time.process_time() - began, 0.0
-        return _extrapolate(scenario, size, result, disk, (start_s, per_hop_s), whole)
+        return _extrapolate(scenario, size, result, Path(name) / "trial", (start_s, per_hop_s), whole)
 
 
 def _extrapolate(
     scenario: Scenario,
     size: Size,
     result: Result,
-    disk: Mapping[str, int],
+    folder: Path,
     cost: tuple[float, float],
     whole: bool,
 ) -> Estimate:
@@ -100,7 +114,7 @@ def _extrapolate(
     # Bytes, not kilobytes as Linux gives it. The trial's own memory is in it.
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if whole or not hops:
-        return Estimate(hops, start_s, memory, sum(disk.values()), 1.0)
+        return Estimate(hops, start_s, memory, sum(file.stat().st_size for file in folder.iterdir()), 1.0)
     bounds = []
     if not np.isnan(result.flows.column("size_bytes").astype(np.float64)).any():
         packets = size.bytes / scenario.payload_bytes + size.flows / 2
@@ -111,17 +125,60 @@ def _extrapolate(
         return Estimate(np.nan, np.nan, np.nan, np.nan, np.nan)
     total = max(min(bounds), float(hops))
     more = total / hops
-    # Tables of samples grow with the run; those of flows and ports have all their rows already. None of them
-    # stays in memory.
-    growing = {"port_series", "flow_series", "internals"}
-    disk_bytes = sum(s * (more if Path(n).stem in growing else 1) for n, s in disk.items())
+    # Samples and packets grow with the run. Flows have their rows already, but those of flows that have not
+    # started take little. Nothing of them stays in memory.
+    started = int(result.flows.column("started").sum())
+    of_flows = min(more, len(result.flows) / max(started, 1))
+    growth = {**dict.fromkeys(GROWING, more), "flows": of_flows, "limits": of_flows}
+    waiting = result.flows.column("flow")[~result.flows.column("started")]
+    idle = {"flows": _idle_bytes(result.flows, waiting), "limits": _idle_bytes(result.limits, waiting)}
+    disk_bytes = sum(
+        _grown(file, growth.get(file.stem, 1.0), idle.get(file.stem, 0.0)) for file in folder.iterdir()
+    )
     return Estimate(total, start_s + per_hop_s * total, memory, disk_bytes, hops / total)
+
+
+def _grown(file: Path, growth: float, idle: float) -> float:
+    """Returns the size of a file whose rows grow by a factor, except some bytes and the footer of a table."""
+    size = file.stat().st_size
+    constant = min(_footer(file) + idle, size)
+    return constant + (size - constant) * growth
+
+
+def _footer(file: Path) -> int:
+    """Returns the size of what describes a table at the end of its file; 0 for another file."""
+    return int.from_bytes(file.read_bytes()[-8:-4], "little") if file.suffix == ".parquet" else 0
+
+
+def _idle_bytes(rows_of: Table, waiting: npt.NDArray[Any]) -> float:
+    """Returns the size of the rows of flows that have not started: a few are written to see it.
+
+    Args:
+        rows_of: The table.
+        waiting: The numbers of these flows.
+    """
+    rows = np.flatnonzero(np.isin(rows_of.column("flow"), waiting))
+    few = rows[:MOST_IDLE]
+    if not len(few):
+        return 0.0
+    with tempfile.TemporaryDirectory(prefix="incast-estimate-") as name:
+        sheet = Sheet([_column(key, rows_of.column(key)[few]) for key in rows_of.columns])
+        file, _ = sheet.save(Path(name) / "idle")
+        return (file.stat().st_size - _footer(file)) * len(rows) / len(few)
+
+
+def _column(name: str, values: npt.NDArray[Any]) -> Column:
+    """Returns a column of a table to be written. Whole numbers with gaps come as others with NaN."""
+    cells = [None if value != value else value for value in values.tolist()]
+    if values.dtype.kind == "f" and all(value is None or value.is_integer() for value in cells):
+        return Column(name, "integer", [None if value is None else int(value) for value in cells])
+    return Column(name, {"f": "number", "b": "flag", "O": "text"}.get(values.dtype.kind, "integer"), cells)
 
 
 NOTE = (
     "Extrapolated from a trial of {trial:g} s each; the share is the part of the run that it covered. Time: "
-    "of an otherwise idle core. Expect the packet-hops within 5 %, time and memory within a factor of 1.5, "
-    "disk within 2; larger errors if traffic changes later or packets are lost."
+    "of an otherwise idle core. Expect all within a factor of 2, the packet-hops within 5 % where all flows "
+    "count; larger errors if traffic changes later or packets are lost."
 )
 
 

@@ -32,7 +32,7 @@ class Column:
 
     Attributes:
         name: Its name; a quantity's ends in its unit.
-        kind: ``text``, ``unsigned`` or ``number``.
+        kind: ``text``, ``unsigned``, ``integer``, ``number`` or ``flag``.
         values: One for each row, perhaps made when it is asked for; None where there is none.
     """
 
