@@ -1,4 +1,4 @@
-//! What comes to a node in a window, and its order.
+//! The packets that come to a node in a window, and their order.
 
 use incast_net::describe::network::PortId;
 
@@ -67,7 +67,7 @@ const MANY: usize = 4096;
 /// Steps of insertion for each packet beyond which the library sorts the rest.
 const PATIENCE: usize = 8;
 
-/// Sorts the packets that come to one node, of which those of each port are in order already; `spare` is scratch.
+/// Sorts the packets that come to one node. Each port has its packets in order already; `spare` is scratch.
 ///
 /// Arrivals are spread over the window about evenly, and so over buckets; within a bucket few have to change places,
 /// also if many arrive at one instant, port by port.

@@ -9,7 +9,7 @@
 //! * [`model`]: the interface to what is run: the model, its nodes, the state at the end.
 //! * `layout`: which nodes are processed together, on which thread, and the length of windows.
 //! * `partition`: the nodes of one thread, their event queues, and `rings` of packets in flight to them.
-//! * `coming`: what comes to a node in a window, and its order.
+//! * `coming`: the packets that come to a node in a window, and their order.
 //! * `ready`: which nodes have pending events.
 //! * `exchange`: what partitions exchange between two windows.
 //! * `prefetch`: hints to the cache of what will be read soon.

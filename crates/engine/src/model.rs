@@ -55,7 +55,7 @@ pub struct Arrival<'a> {
     pub int: &'a mut IntRecords,
 }
 
-/// What handles the events of a node.
+/// A handler of the events of a node.
 pub trait Handler {
     /// Handles the arrival of a packet.
     fn arrive<E: Effects>(&mut self, arrival: Arrival, effects: &mut E);

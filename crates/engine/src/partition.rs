@@ -89,7 +89,7 @@ pub(crate) struct Partition<N> {
 /// Memory for one visit of a node.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// What comes.
+    /// The packets that arrive.
     coming: Vec<Coming>,
     /// For sorting it.
     spare: Vec<Coming>,

@@ -222,8 +222,9 @@ impl Port {
         }
     }
 
-    /// The same without an event, for a port that departs late: from that instant on [`Self::is_due`] holds. Returns
-    /// whether the node has to take the port into its list of ports from which something departs late.
+    /// Something waits for the busy port, which departs late: notes it without an event. From the instant on at which the
+    /// port becomes idle, [`Self::is_due`] holds. Returns whether the node has to take the port into its list of ports
+    /// from which something departs late.
     #[inline]
     pub(crate) fn request_late_departure(&mut self) -> bool {
         self.departure_requested = true;
