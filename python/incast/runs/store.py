@@ -120,7 +120,8 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
         # A crash of the machine may leave files of the last runs empty. Reading all takes as long as a run.
-        whole = all((folder / name).stat().st_size for name in info["files"])
+        files = [file for name in info["files"] if (file := folder / name).exists()]
+        whole = all(file.stat().st_size for file in files)
         return info if same and whole and info["build"] == build() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
