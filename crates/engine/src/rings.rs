@@ -251,6 +251,10 @@ mod tests {
                 let found = lines[which].pop(&mut item, &mut pool);
                 assert_eq!(found.then_some(item), plain[which].pop_front());
             }
+            // Several at once, up to all that are there.
+            let several = incast_net::random::draw(3, i) % 20 % (plain[which].len() as u64 + 1);
+            lines[which].advance(several as u32, &mut pool);
+            plain[which].drain(..several as usize);
             for (line, plain) in lines.iter().zip(&plain) {
                 assert!(line.iter(&pool).eq(plain), "line {which} after round {i}");
                 assert_eq!(line.front(&pool), plain.front());

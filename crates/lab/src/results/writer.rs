@@ -152,7 +152,7 @@ impl ResultWriter {
     /// part. Until then a kill loses them.
     ///
     /// # Errors
-    /// When there are more, and they cannot be written.
+    /// When the rows are a part, and it cannot be written.
     pub fn keep(&mut self, table: TableName, batch: &RecordBatch) -> Result<(), ResultError> {
         if parquet_io::is_copied(batch.num_rows()) {
             return self.part(table, batch);
