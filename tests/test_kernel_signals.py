@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -42,20 +43,20 @@ def detach() -> None:
 
 @pytest.mark.usefixtures("root")
 def test_a_queue_on_the_way_back_is_in_round_trips_and_not_in_one_way_delays() -> None:
-    seconds = {}
+    windows = {}
     for name, answered in (("oscar", True), ("oscar:owd", True), ("oscar:owd", False)):
         kernel.load(name, [], SLOW)
         if not answered:
             detach()
         # 20 KB at 20 Mbps: 8 ms, above the target of 1.5 base RTTs whatever the way there is like.
         with network() as net, net.queue_on_the_way_back("20mbit", 20_000):
-            # The shortest of three: another program may take the processor during one.
-            flows = [net.flow("incast_oscar", 1_000_000).seconds for _ in range(3)]
-        seconds[name, answered] = min(flows)
+            # Windows and not seconds: a window that falls takes more or less time with the machine's load.
+            flows = [net.flow("incast_oscar", 300_000) for _ in range(3)]
+        windows[name, answered] = statistics.median(flow.window for flow in flows)
         assert kernel.unload("oscar")
-    assert seconds["oscar:owd", True] < seconds["oscar", True] / 3
+    assert windows["oscar:owd", True] > 3 * windows["oscar", True]
     # Where nobody answers, as on another machine, round trips take the place of one-way delays.
-    assert seconds["oscar:owd", True] < seconds["oscar:owd", False] / 3
+    assert windows["oscar:owd", True] > 3 * windows["oscar:owd", False]
 
 
 @pytest.mark.usefixtures("root")
