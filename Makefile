@@ -72,6 +72,11 @@ ledger-mutants: $(VENV)/.built ## which claims notice a constant that is changed
 	PYTHONPATH=tests $(BIN)/python -m ledger_mutants
 	PYTHONPATH=tests $(BIN)/python -m ledger_mutants --others
 
+SEEDS ?= 0..1000000
+.PHONY: differential
+differential: rust ## a million random networks on both engines (seven hours); SEEDS=0..5000 takes two minutes
+	DIFFERENTIAL_SEEDS=$(SEEDS) cargo test --release --quiet --package incast-sim --test differential
+
 .PHONY: audit
 audit: $(VENV)/.testable ## a hundred random scenarios of each kind, audited packet by packet (a quarter of an hour)
 	PYTHONPATH=tests $(BIN)/python -m audited 0 100
@@ -114,6 +119,13 @@ format: $(VENV)/.dev ## bring every file into the form that lint asks for
 .PHONY: bench
 bench: rust ## speed on named workloads (the history is kept in benches/)
 	cargo run --release --quiet --package incast-bench
+
+.PHONY: bench-check
+bench-check: rust ## instructions of a packet-hop against the record in benches/engine-log.md (two minutes)
+	./tests/setup.sh c
+	if command -v valgrind > /dev/null; \
+	then cargo run --release --quiet --package incast-bench -- --count --check; \
+	else echo "without valgrind: instructions are not counted"; fi
 
 .PHONY: replay
 replay: rust ## a million calls of each algorithm, the same in Rust, C, WebAssembly and BPF (what there is of them)

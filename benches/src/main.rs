@@ -7,7 +7,7 @@
 //! program, the two in turns.
 //!
 //! `--count [NAME…]` counts instructions per packet-hop (all workloads, or these), `--count --check [NAME…]` fails
-//! when they differ from the newest record, `--count --against PROGRAM [NAME…]` compares with another build.
+//! when they differ from the record in `engine-log.md`, `--count --against PROGRAM [NAME…]` compares with another build.
 //!
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables call this, so
 //! that peak memory is that of one workload); `--small NAME KEY=VALUE…` runs a workload with overrides, for
