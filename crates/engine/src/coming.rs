@@ -15,6 +15,9 @@ pub(crate) struct Key(u64);
 impl Key {
     /// Later than all keys.
     pub(crate) const NEVER: Self = Self(u64::MAX);
+
+    /// No event is before it.
+    pub(crate) const LOWEST: Self = Self(0);
     /// The bits of a port, and two of the rank.
     const BELOW: u32 = 18;
 
@@ -67,27 +70,27 @@ const MANY: usize = 4096;
 /// Steps of insertion for each packet beyond which the library sorts the rest.
 const PATIENCE: usize = 8;
 
-/// Sorts the packets that come to one node. Each port has its packets in order already; `spare` is scratch.
+/// Sorts the packets that come to one node, the last of which has the key `highest`. Each port has its packets in order
+/// already; `spare` is scratch.
 ///
 /// Arrivals are spread over the window about evenly, and so over buckets; within a bucket few have to change places,
 /// also if many arrive at one instant, port by port.
-pub(crate) fn sort(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>) {
+pub(crate) fn sort(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>, highest: Key) {
     let packets = coming.len();
     if packets <= SHORT {
         insert(coming);
     } else if packets <= MEDIUM {
-        sort_by_buckets::<FEW>(coming, spare);
+        sort_by_buckets::<FEW>(coming, spare, highest);
     } else if packets <= LONG {
-        sort_by_buckets::<SOME>(coming, spare);
+        sort_by_buckets::<SOME>(coming, spare, highest);
     } else {
-        sort_by_buckets::<MANY>(coming, spare);
+        sort_by_buckets::<MANY>(coming, spare, highest);
     }
 }
 
 #[inline(never)]
-fn sort_by_buckets<const N: usize>(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>) {
-    let highest = coming.iter().fold(0, |highest, coming| coming.key.0.max(highest));
-    let shift = (u64::BITS - highest.leading_zeros()).saturating_sub(N.trailing_zeros());
+fn sort_by_buckets<const N: usize>(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>, highest: Key) {
+    let shift = (u64::BITS - highest.0.leading_zeros()).saturating_sub(N.trailing_zeros());
     let bucket = |coming: &Coming| (coming.key.0 >> shift) as usize % N;
     let mut ends = [0_u32; N];
     for each in coming.iter() {
@@ -170,7 +173,8 @@ mod tests {
                 let mut coming: Vec<Coming> = coming.collect();
                 let mut expected = coming.clone();
                 expected.sort_by_key(|each| each.key);
-                sort(&mut coming, &mut spare);
+                let highest = coming.iter().map(|each| each.key).max().unwrap_or(Key::LOWEST);
+                sort(&mut coming, &mut spare, highest);
                 assert_eq!(coming, expected, "{length} in {spread} ps");
             }
         }

@@ -356,16 +356,18 @@ impl<N> Partition<N> {
         let base = *base;
         coming.clear();
         arriving.clear();
-        let mut next = u64::MAX;
+        let (mut next, mut highest) = (u64::MAX, Key::LOWEST);
         for &port in active {
             let ring = &fabric.rings[base as usize + usize::from(port)];
             let (packets, later) = ring.look(port, start, end, coming, &fabric.pool);
             ring.prefetch_stacks(packets as usize, &fabric.pool);
             next = next.min(later);
             arriving.push(packets);
+            // The packets of a ring are in order.
+            highest = coming.last().map_or(highest, |last| last.key.max(highest));
         }
         if active.len() > 1 {
-            coming::sort(coming, spare);
+            coming::sort(coming, spare, highest);
         }
         let due = events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
         let mut last = 0;

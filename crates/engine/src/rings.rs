@@ -179,13 +179,16 @@ impl Ring {
         let (mut piece, mut at, mut left) = (first, begin as usize, len as usize);
         while left > 0 {
             let chunk = &pool.packets.pieces[piece as usize];
-            let here = left.min(PACKETS - at);
-            for (place, packet) in (piece * PACKETS as u32 + at as u32..).zip(&chunk[at..at + here]) {
-                if packet.time >= end {
-                    return (len - left as u32, packet.time);
-                }
-                left -= 1;
-                coming.push(Coming { key: Key::of_arrival(packet.time - start, port), place });
+            let chunk = &chunk[at..at + left.min(PACKETS - at)];
+            let arriving = chunk.iter().take_while(|packet| packet.time < end).count();
+            let places = piece * PACKETS as u32 + at as u32..;
+            coming.extend(chunk[..arriving].iter().zip(places).map(|(packet, place)| Coming {
+                key: Key::of_arrival(packet.time - start, port),
+                place,
+            }));
+            left -= arriving;
+            if let Some(later) = chunk.get(arriving) {
+                return (len - left as u32, later.time);
             }
             (piece, at) = (pool.packets.next[piece as usize], 0);
         }

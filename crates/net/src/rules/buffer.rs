@@ -210,6 +210,27 @@ impl Buffer {
         admission
     }
 
+    /// [`Self::admit`] in a buffer that ports do not share and that pauses nothing, of a packet to a port with
+    /// `port_length` bytes in its queues.
+    #[inline(always)]
+    pub fn admit_alone(&mut self, port_length: u64, size: u64) -> Admission {
+        debug_assert!(!self.is_shared() && !self.pauses(), "a buffer that ports share, or that pauses");
+        if let Rule::PerPort(limit) = self.rule
+            && port_length + size > limit + u64::from(canary::is_on(Canary::Threshold))
+        {
+            return Admission::Drop;
+        }
+        self.held += size;
+        self.peak = self.peak.max(self.held);
+        Admission::Stay
+    }
+
+    /// [`Self::release`] in such a buffer.
+    #[inline(always)]
+    pub fn release_alone(&mut self, size: u64) {
+        self.held -= size;
+    }
+
     /// A packet from `ingress` leaves. Returns whether the far end must be resumed.
     #[inline]
     pub fn release(&mut self, ingress: usize, size: u64) -> bool {

@@ -59,52 +59,57 @@ impl Host {
         self.transport.add_incoming(flow, peer)
     }
 
-    /// Begins to send on every port that is free and for which something waits; a port that is busy
-    /// then schedules an event for when it becomes idle.
-    #[inline(always)]
+    /// Begins to send on every port that is free and for which something waits.
     fn serve<E: Effects>(&mut self, now: u64, facts: &HostFacts, effects: &mut E) {
-        for port in 0..self.nics.len() {
-            // After most events nothing waits: that is found without a call.
-            if self.nics[port].has_waiting() {
-                self.serve_port(now, port, facts, effects);
-            }
-        }
-    }
-
-    /// Serves one port, for which something waits.
-    #[inline(never)]
-    fn serve_port<E: Effects>(&mut self, now: u64, port: usize, facts: &HostFacts, effects: &mut E) {
-        if !self.nics[port].wire.is_busy(now) {
-            self.send_next(now, port, facts, effects);
-        }
-        let nic = &mut self.nics[port];
-        if nic.has_waiting() && nic.wire.is_busy(now) {
-            nic.request_departure(effects);
-        }
-    }
-
-    /// Begins to send the next packet on a free port, if there is one.
-    fn send_next<E: Effects>(&mut self, now: u64, port: usize, facts: &HostFacts, effects: &mut E) {
         let Self { node, table, nics, transport, work, .. } = self;
-        let (host, table) = (*node, table.as_deref());
-        if nics[port].has_frames() {
-            return nics[port].send_frame(now, effects);
+        serve(now, transport, &mut context(facts, *node, table.as_deref(), nics, work, effects));
+    }
+}
+
+/// Begins to send on every port that is free and for which something waits; a port that is busy
+/// then schedules an event for when it becomes idle.
+#[inline(always)]
+fn serve<E: Effects>(now: u64, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
+    for port in 0..cx.nics.len() {
+        // After most events nothing waits: that is found without a call.
+        if cx.nics[port].has_waiting() {
+            serve_port(now, port, transport, cx);
         }
-        if nics[port].has_replies() {
-            let mut int = IntRecords::default();
-            if let Some(mut packet) = nics[port].next_reply(&mut int) {
-                nics[port].send(now, None, &mut packet, &int, effects);
-                return;
-            }
+    }
+}
+
+/// Serves one port, for which something waits.
+#[inline(never)]
+fn serve_port<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
+    if !cx.nics[port].wire.is_busy(now) {
+        send_next(now, port, transport, cx);
+    }
+    let nic = &mut cx.nics[port];
+    if nic.has_waiting() && nic.wire.is_busy(now) {
+        nic.request_departure(cx.effects);
+    }
+}
+
+/// Begins to send the next packet on a free port, if there is one.
+#[inline(always)]
+fn send_next<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
+    let nic = &mut cx.nics[port];
+    if nic.has_frames() {
+        return nic.send_frame(now, cx.effects);
+    }
+    if nic.has_replies() {
+        let mut int = IntRecords::default();
+        if let Some(mut packet) = nic.next_reply(&mut int) {
+            nic.send(now, None, &mut packet, &int, cx.effects);
+            return;
         }
-        while let Some(source) = nics[port].next_source() {
-            let cx = &mut context(facts, host, table, nics, work, effects);
-            if let Some(mut packet) = transport.poll_send(now, source, cx) {
-                cx.effects.tally().counts.sent += 1;
-                let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
-                transport.sent(source, done, cx);
-                return;
-            }
+    }
+    while let Some(source) = cx.nics[port].next_source() {
+        if let Some(mut packet) = transport.poll_send(now, source, cx) {
+            cx.effects.tally().counts.sent += 1;
+            let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
+            transport.sent(source, done, cx);
+            return;
         }
     }
 }
@@ -175,23 +180,21 @@ impl Behaviour for Host {
     #[inline(never)]
     fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &HostFacts, effects: &mut E) {
         let Arrival { now, port, packet, int } = arrival;
+        let Self { node, table, nics, transport, work, .. } = self;
+        let cx = &mut context(facts, *node, table.as_deref(), nics, work, effects);
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
-            self.nics[usize::from(port)].on_pause(now, packet, int, effects);
+            cx.nics[usize::from(port)].on_pause(now, packet, int, cx.effects);
         } else {
-            let Self { node, table, nics, transport, work, .. } = self;
-            let (host, table) = (*node, table.as_deref());
-            let cx = &mut context(facts, host, table, nics, work, effects);
             transport.on_packet(now, packet, int, cx);
         }
-        self.serve(now, facts, effects);
+        serve(now, transport, cx);
     }
 
     #[inline(never)]
     fn handle<E: Effects>(&mut self, event: Event, facts: &HostFacts, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
         let Self { node, table, nics, transport, program, work, .. } = self;
-        let (host, table) = (*node, table.as_deref());
-        let cx = &mut context(facts, host, table, nics, work, effects);
+        let cx = &mut context(facts, *node, table.as_deref(), nics, work, effects);
         match event.rank() {
             rank::DEPARTED => {
                 if let Some(source) = cx.nics[entity as usize].departed() {
@@ -201,7 +204,7 @@ impl Behaviour for Host {
             rank::START => {
                 start(now, entity, program, transport, cx);
                 if let Some(next) = program.start_event(entity + 1, &facts.work) {
-                    effects.schedule(next);
+                    cx.effects.schedule(next);
                 }
             }
             rank::STOP => transport.stop(now, entity, cx),
@@ -214,7 +217,7 @@ impl Behaviour for Host {
             }
             _ => transport.on_timer(event, cx),
         }
-        self.serve(now, facts, effects);
+        serve(now, transport, cx);
     }
 
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &HostFacts, effects: &mut E) {
@@ -222,7 +225,7 @@ impl Behaviour for Host {
         let table = &**self.table.insert(Box::new(table));
         let cx = &mut context(facts, *node, Some(table), nics, work, effects);
         transport.rerouted(now, cx);
-        self.serve(now, facts, effects);
+        serve(now, transport, cx);
     }
 
     fn link_turned<E: Effects>(

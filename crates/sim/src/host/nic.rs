@@ -135,6 +135,13 @@ impl Nic {
             self.ready_count -= 1;
             return line.remove(place).map(|(_, source)| source);
         }
+        if let [line] = &mut self.ready[..] {
+            if self.wire.is_paused(0) {
+                return None;
+            }
+            self.ready_count -= 1;
+            return line.pop_front().map(|(_, source)| source);
+        }
         let mut first: Option<(u64, usize)> = None;
         for (queue, line) in self.ready.iter().enumerate() {
             if let Some(&(turn, _)) = line.front()

@@ -39,14 +39,16 @@ impl Switch {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
-        if LATE {
-            self.settle(now, to, effects);
+        if LATE && self.ports[usize::from(to)].wire.is_due(now) {
+            self.send_due_plainly(now, to, effects);
         }
         let (size, length) = (u64::from(packet.size), self.ports[usize::from(to)].queues.length());
-        let ingress = if LATE { 0 } else { self.ingress(port, QUEUE) };
-        match self.buffer.admit(ingress, length, length, size) {
+        let admission = match LATE {
+            true => self.buffer.admit_alone(length, size),
+            false => self.buffer.admit(self.ingress(port, QUEUE), length, length, size),
+        };
+        match admission {
             Admission::Stay => {}
-            Admission::StayAndPause if LATE => {}
             Admission::StayAndPause => self.signal(now, port, QUEUE, true, effects),
             Admission::Drop => return self.drop(now, (port, QUEUE), to, packet, effects),
         }
@@ -64,7 +66,7 @@ impl Switch {
         } else if LATE || length == 0 && !egress.wire.is_paused(QUEUE) && !egress.has_frames() {
             transmit(now, to, egress, packet, int, (self.telemetry, self.stream), effects);
             if LATE {
-                self.buffer.release(0, size);
+                self.buffer.release_alone(size);
             } else {
                 self.release(now, QUEUE, packet, effects);
             }
@@ -89,7 +91,7 @@ impl Switch {
                 egress.wire.request_late_departure();
             }
             // Nothing is paused where ports depart late.
-            self.buffer.release(0, u64::from(packet.size));
+            self.buffer.release_alone(u64::from(packet.size));
         }
     }
 }

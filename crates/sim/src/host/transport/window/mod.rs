@@ -219,7 +219,7 @@ impl Window {
         let sender = &mut self.senders[place as usize];
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
-        if sender.acknowledged(now, place, packet, &self.stack, controllers, cx) {
+        if sender.acknowledged(now, place, packet, body, &self.stack, controllers, cx) {
             self.finish(now, place, Time::from_ps(body.received), true, cx);
         } else {
             self.wake_since(now, now, true, place, cx);

@@ -309,19 +309,20 @@ impl Sender {
         })
     }
 
-    /// An acknowledgement or a NACK has arrived. Returns whether the flow, or the first message, is done.
-    #[inline]
+    /// An acknowledgement or a NACK has arrived, which says `body`. Returns whether the flow, or the first message, is done.
+    #[allow(clippy::too_many_arguments, reason = "a packet and where it comes to")]
+    #[inline(always)]
     pub(super) fn acknowledged<E: Effects>(
         &mut self,
         now: u64,
         place: u32,
         packet: &Packet,
+        mut body: packet::Ack,
         int: &IntStack,
         controllers: &mut dyn Controllers,
         cx: &mut Context<'_, E>,
     ) -> bool {
         let facts = cx.facts;
-        let mut body = packet.ack(now);
         self.late = now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt);
         if body.held > 0 {
             self.note_held(now, &body, &mut cx.effects.tally().counts);
