@@ -41,6 +41,11 @@ const TOLERANCE: f64 = 0.01;
 /// The log of the engine, in this crate's folder.
 const LOG: &str = "engine-log.md";
 
+/// Prints each workload that is counted, with the override that makes it small.
+pub(crate) fn print_sizes() {
+    SIZES.iter().for_each(|(name, small, _)| println!("{name} {small}"));
+}
+
 /// Runs a workload in this process and prints its hops. Callgrind counts inside [`counted`] only.
 pub(crate) fn run_small(name: &str, overrides: &[&str]) -> Result<(), String> {
     let overrides: Vec<String> = overrides.iter().map(|&o| o.to_owned()).collect();

@@ -9,6 +9,8 @@
 //! `--count [NAME…]` counts instructions per packet-hop (all workloads, or these), `--count --check [NAME…]` fails
 //! when they differ from the record in `engine-log.md`, `--count --against PROGRAM [NAME…]` compares with another build.
 //!
+//! `--sizes` prints the override that each workload is counted with, for `flame.py`.
+//!
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables call this, so
 //! that peak memory is that of one workload); `--small NAME KEY=VALUE…` runs a workload with overrides, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
@@ -82,11 +84,15 @@ fn main() -> ExitCode {
         ["--count", "--check", ref names @ ..] => count::print(names, None, true),
         ["--count", "--against", program, ref names @ ..] => count::print(names, Some(program), false),
         ["--count", ref names @ ..] => count::print(names, None, false),
+        ["--sizes"] => {
+            count::print_sizes();
+            Ok(())
+        }
         ["--small", name, ref overrides @ ..] => count::run_small(name, overrides),
         ["--idle", flows, k] => idle(flows, k),
         _ => Err(
             "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --order | --against PROGRAM \
-                 | --count [--check | --against PROGRAM] [NAME...] \
+                 | --count [--check | --against PROGRAM] [NAME...] | --sizes \
                  | --one NAME THREADS [SIZE] | --small NAME KEY=VALUE... | --idle FLOWS K \
                  | --acks-of ALGORITHM PRESET TIMES | --batches-of KIND EVENTS TIMES | --order-of METHOD DELAYS SIZE TIMES]"
                 .into(),
