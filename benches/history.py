@@ -1,8 +1,8 @@
 """The history of the bench as a picture.
 
 `python benches/history.py` reads `benches/history.csv` (`make bench-record` adds to it) and writes
-`docs/pictures/performance-history.svg`: CPU time a packet-hop with one thread, by workload and commit. Times are
-those of the machine and the hour; instructions decide (`engine-log.md`). Needs matplotlib.
+`docs/pictures/performance-history.svg`: CPU time a packet-hop with one thread, by workload and commit. Times
+are of the machine and the hour; instructions decide (`engine-log.md`). Needs matplotlib.
 """
 
 from __future__ import annotations
