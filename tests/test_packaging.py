@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
 import importlib.metadata
 import inspect
 import os
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import incast
-from incast import _core, cli
+from incast import _build, _core, cli
+from incast._lazy import LazyModule
 
 ROOT = Path(__file__).parent.parent
 
@@ -149,6 +154,76 @@ def test_a_process_that_makes_runs_imports_little() -> None:
         f"incast.{part}" for part in ("arena", "attacking", "plot", "real", "report", "sections", "tuning")
     }
     assert needless & set(done.stdout.split()) == set()
+
+
+def _library(*notes: tuple[bytes, int, bytes]) -> bytes:
+    """Returns an ELF file without code, with these notes (name, type, content) and what is no note."""
+
+    def padded(part: bytes) -> bytes:
+        return part + bytes(-len(part) % 4)
+
+    parts = (
+        struct.pack("<III", len(name), len(content), kind) + padded(name) + padded(content)
+        for name, kind, content in notes
+    )
+    text = b"".join(parts)
+    start = 64 + 2 * 56
+    head = (
+        b"\x7fELF\x02\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    )
+    headers = (struct.pack("<IIQQQQQQ", kind, 4, start, 0, 0, len(text), len(text), 4) for kind in (1, 4))
+    return head + b"".join(headers) + text
+
+
+def test_the_identity_of_a_build_is_the_hash_that_the_linker_wrote(tmp_path: Path) -> None:
+    def identity(content: bytes) -> str | None:
+        file = tmp_path / "core.so"
+        file.write_bytes(content)
+        return _build.linked(file)
+
+    other, hashed = (b"Linux\0", 3, b"12345"), (b"GNU\0", 3, bytes(range(20)))
+    assert identity(_library(other, hashed)) == "0001020304050607"
+    # Another type of note, another owner, and a hash that does not depend on all of the content.
+    for notes in ([(b"GNU\0", 1, bytes(20))], [(b"Gnu\0", 3, bytes(20))], [(b"GNU\0", 3, bytes(8))], []):
+        assert identity(_library(*notes)) is None
+    # No ELF file, one of 32 bits, and one that is cut off.
+    whole = _library(hashed)
+    for content in (b"", b"MZ" + whole, whole[:4] + b"\x01" + whole[5:], whole[:70], whole[:-10]):
+        assert identity(content) is None
+    assert _build.linked(tmp_path / "missing") is None
+
+
+def test_a_core_without_such_a_hash_is_known_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "core.so"
+    found = []
+    for content in (b"one", b"two", b"one"):
+        file.write_bytes(content)
+        monkeypatch.setattr(_build, "core", str(file))
+        _build.build.cache_clear()
+        found.append(_build.build())
+    monkeypatch.undo()
+    _build.build.cache_clear()
+    assert found[0] == found[2] != found[1]
+    assert found[0] == f"{incast.__version__}+{hashlib.sha256(b'one').hexdigest()[:16]}"
+    assert re.fullmatch(rf"{re.escape(incast.__version__)}\+[0-9a-f]{{16}}", _build.build())
+
+
+def test_a_lazy_module_is_imported_when_a_name_of_it_is_used() -> None:
+    code = """
+import sys
+from incast._lazy import LazyModule
+colors = LazyModule("colorsys")
+print("colorsys" in sys.modules)
+print(colors.rgb_to_hsv is sys.modules["colorsys"].rgb_to_hsv, "hls_to_rgb" in vars(colors))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = LazyModule("colorsys").nothing
 
 
 _RUN = """

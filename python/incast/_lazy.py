@@ -1,8 +1,10 @@
-"""Sequences that hold no items: each is made when it is asked for."""
+"""Things that are made when they are asked for: items of sequences, and modules."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TypeVar, overload
 
 T = TypeVar("T")
@@ -33,3 +35,17 @@ class Lazy(Sequence[T]):
         if isinstance(place, slice):
             return [self._make(n) for n in self._places[place]]
         return self._make(self._places[place])
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its names is first used; from then on it has all of them.
+
+    Args:
+        name: The name of the module.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        module = importlib.import_module(self.__name__)
+        vars(self).update(vars(module))
+        found: object = getattr(module, name)
+        return found

@@ -11,11 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from incast.results import Table, stats
-from incast.results.arrays import BoolArray, Floats
+from incast.results.arrays import BoolArray, Floats, np
 from incast.results.stats import percentile
 
 SMALL_BYTES = 150_000
@@ -182,7 +179,7 @@ def ideal_times(result: Recorded) -> Floats:
     return found
 
 
-def statistic(values: Floats, bound: npt.NDArray[np.bool_], stat: str) -> tuple[float, bool]:
+def statistic(values: Floats, bound: BoolArray, stat: str) -> tuple[float, bool]:
     """A statistic of values of which some are lower bounds.
 
     A percentile is known if it is the same with every bound at its value and with every bound at infinity.

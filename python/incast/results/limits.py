@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from incast.results.arrays import Ints
+from incast.results.arrays import BoolArray, Ints, np
 from incast.results.tables import Tables
 
 CONTROL = ("window", "pacing")
@@ -73,13 +70,13 @@ def times(result: Tables, column: str) -> Ints:
     return found
 
 
-def chosen_by_default(result: Tables) -> npt.NDArray[np.bool_]:
+def chosen_by_default(result: Tables) -> BoolArray:
     """Returns the mask of the flows that count and have started."""
-    mask: npt.NDArray[np.bool_] = result.flows.column("counted") & result.flows.column("started")
+    mask: BoolArray = result.flows.column("counted") & result.flows.column("started")
     return mask
 
 
-def shares(result: Tables, chosen: npt.NDArray[np.bool_] | None) -> dict[str, float]:
+def shares(result: Tables, chosen: BoolArray | None) -> dict[str, float]:
     """Returns the shares of limits in the summed time of flows; all are 0 without any time.
 
     Args:

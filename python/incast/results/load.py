@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from incast.results.arrays import Floats, Ints
+from incast.results.arrays import Floats, Ints, np
 from incast.results.tables import Tables
 
 

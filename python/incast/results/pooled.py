@@ -14,13 +14,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, np
 from incast.results.stats import PERCENTILES, SIZE_EDGES, FlowTimes, bins_of, percentile, student
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 LEAST_TAIL = 100
 """Of fewer values the tail says nothing."""

@@ -8,20 +8,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from incast import _core
 from incast.errors import Problem
 from incast.results import limits, stats
-from incast.results.arrays import Floats, Ints
+from incast.results.arrays import BoolArray, Floats, Ints, np
 from incast.results.listing.shown import Screen, Shown
 from incast.results.load import Load, LoadSeries, loads_of, series_of
 from incast.results.stats import FlowTimes, SizeBin
 from incast.results.tables import Tables
 from incast.results.titles import short, title
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 MOST_SAMPLES = 50_000_000
 """Most samples that :meth:`PortSeries.filled` and its siblings give."""
@@ -367,7 +367,7 @@ class Result(Tables, Shown):
             raise KeyError(f"the time of flow {number} is not divided")
         return {name: int(self.limits.column(f"{name}_ps")[mine][0]) for name in limits.names(self)}
 
-    def limit_shares(self, chosen: npt.NDArray[np.bool_] | None = None) -> dict[str, float]:
+    def limit_shares(self, chosen: BoolArray | None = None) -> dict[str, float]:
         """Returns the shares of what kept packets back in the summed time of flows.
 
         Args:

@@ -29,12 +29,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
+from incast.results.arrays import BoolArray, Floats, Ints, np
 
-from incast.results.arrays import BoolArray, Floats, Ints
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that tables have."""

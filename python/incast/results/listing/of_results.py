@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from incast.results import Table, censored, stats
+from incast.results.arrays import BoolArray, np
 from incast.results.listing.marks import Marked
 from incast.results.listing.sheet import Listing, columns, number
 from incast.results.load import Load
@@ -86,10 +84,10 @@ def _whole(results: Mapping[str, Result], only: tuple[str, int] | None, heading:
     return Listing(heading, columns("algorithm", *measured), rows, " ".join(marked.notes()))
 
 
-def _rows(table_: Table, only: tuple[str, int] | None) -> npt.NDArray[np.bool_]:
+def _rows(table_: Table, only: tuple[str, int] | None) -> BoolArray:
     if only is None:
         return np.ones(len(table_), dtype=bool)
-    mine: npt.NDArray[np.bool_] = (table_.column("node") == only[0]) & (table_.column("port") == only[1])
+    mine: BoolArray = (table_.column("node") == only[0]) & (table_.column("port") == only[1])
     return mine
 
 
