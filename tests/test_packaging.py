@@ -251,7 +251,7 @@ def test_a_single_run_imports_only_its_own_modules(tmp_path: Path) -> None:
         *("runs.study", "runs.sweep", "scenario.measured", "sections", "theory", "tuning"),
     )
     needless = {
-        *("concurrent.futures", "csv", "difflib", "html", "logging", "multiprocessing", "numpy.random"),
+        *("concurrent.futures", "csv", "datetime", "difflib", "html", "logging", "multiprocessing", "numpy"),
         *("queue", "random", "resource", "socket", "subprocess", "tempfile", "tomllib", "traceback"),
         *(f"incast.{part}" for part in own),
     }

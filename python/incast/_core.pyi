@@ -122,6 +122,7 @@ class Scenario:
         fresh: bool,
         report: Callable[[int, int | None, int, int, int], None] | None,
         build: str | None = None,
+        profile: bool = False,
     ) -> tuple[Result, BaseException | None]: ...
 
 class PortKey:
@@ -777,7 +778,43 @@ class Result:
     def parts(self) -> tuple[str, str, str | None, list[bytes]]: ...
     @staticmethod
     def from_parts(parts: tuple[str, str, str | None, list[bytes]]) -> Result: ...
+    @property
+    def times(self) -> PartTimes | None: ...
+    def probed_ports(self) -> list[tuple[str, int]]: ...
+    def all_active(self) -> tuple[int, int | None]: ...
+    def samples_between(self, node: str, port: int, from_ps: int, until_ps: int) -> int: ...
     def response(self, node: str, port: int, from_ps: int, until_ps: int | None = None) -> Response: ...
+
+class PartTimes:
+    """Wall time of the parts of a run, in seconds."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of the engine."""
+    @property
+    def prepare_s(self) -> float:
+        """Time before the engine: of routes, nodes and the folder of the result."""
+    @property
+    def engine_s(self) -> float:
+        """Time of the engine, with its nodes and with the records that it passed on."""
+    @property
+    def hosts_s(self) -> float:
+        """Time of the visits of hosts, of all threads together, estimated from one in 32 of them."""
+    @property
+    def host_visits(self) -> int:
+        """Number of visits of hosts: in each, a host handles all events of a window."""
+    @property
+    def switches_s(self) -> float:
+        """Time of the visits of switches, likewise."""
+    @property
+    def switch_visits(self) -> int:
+        """Number of visits of switches."""
+    @property
+    def records_s(self) -> float:
+        """Time of records that became rows during the engine."""
+    @property
+    def write_s(self) -> float:
+        """Time after the engine: of the last records, the summary and the files."""
 
 class Response:
     """Response of a probed port in an interval."""
@@ -890,6 +927,12 @@ class Table:
         """One column as a read-only array, copied.
 
         Where values are missing, numbers become floating point with NaN in their place.
+
+        Raises:
+            KeyError: When there is no such column.
+        """
+    def to_list(self, name: str) -> list[Any]:
+        """One column as a list, with the same values as :meth:`column` has.
 
         Raises:
             KeyError: When there is no such column.

@@ -8,17 +8,18 @@ mod measured;
 mod recorder;
 mod verdicts;
 
+use core::cell::Cell;
 use core::fmt;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::fault::Fault;
 use incast_sim::record::{Division, End, FlowRecord, LimitRecord, Outcome, Progress};
-use incast_sim::{Invalid, Simulation, Sink};
+use incast_sim::{Invalid, PartTimes, Simulation, Sink};
 
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
@@ -74,6 +75,8 @@ pub struct RunOptions {
     pub failed: Option<fn() -> bool>,
     /// Set if the run was measured on a testbed.
     pub testbed: Option<TestbedInfo>,
+    /// Whether to measure the wall time of its parts, which takes a few percent of it.
+    pub profile: bool,
 }
 
 impl Default for RunOptions {
@@ -86,8 +89,20 @@ impl Default for RunOptions {
             classes: SizeClass::defaults(),
             failed: None,
             testbed: None,
+            profile: false,
         }
     }
+}
+
+/// Wall time of the parts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTimes {
+    /// Making of the folder.
+    pub create: Duration,
+    /// The parts of the simulation.
+    pub simulation: PartTimes,
+    /// All after the simulation: rows, summary, files.
+    pub write: Duration,
 }
 
 /// A run that has ended.
@@ -105,6 +120,8 @@ pub struct RunResult {
     pub notices: Vec<String>,
     /// Error of an algorithm from outside, which stopped the run.
     pub fault: Option<String>,
+    /// The wall time of its parts, if it was measured.
+    pub times: Option<RunTimes>,
 }
 
 impl RunResult {
@@ -162,7 +179,23 @@ pub fn run(
     options: &RunOptions,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<RunResult, RunError> {
-    run_on(&incast_sim::run, job, options, progress)
+    if !options.profile {
+        return run_on(&incast_sim::run, job, options, progress);
+    }
+    let begin = Instant::now();
+    let (started, ended) = (Cell::new(begin), Cell::new(begin));
+    let parts = Cell::default();
+    let engine = |simulation: &Simulation, sink: &mut dyn Sink| {
+        started.set(Instant::now());
+        let (outcome, times) = incast_sim::run_timed(simulation, sink)?;
+        parts.set(times);
+        ended.set(Instant::now());
+        Ok(outcome)
+    };
+    let result = run_on(&engine, job, options, progress)?;
+    let times =
+        RunTimes { create: started.get() - begin, simulation: parts.get(), write: ended.get().elapsed() };
+    Ok(RunResult { times: Some(times), ..result })
 }
 
 /// Replaces [`incast_sim::run`] in tests.
@@ -274,7 +307,7 @@ fn run_beside(
     info.warnings.extend(said.iter().map(Warning::from));
     info.summary = Some(Summary { loads, ..output.summary(&options.classes)? });
     let (tables, info) = output.complete(info, outcome.fingerprint)?;
-    Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault })
+    Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault, times: None })
 }
 
 /// Returns the divided time of a flow that has not started: none.

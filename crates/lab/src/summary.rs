@@ -279,6 +279,12 @@ fn within(rows: &[PortPoint], interval: Interval) -> Vec<PortPoint> {
     found
 }
 
+/// Returns the number of samples in an interval.
+#[must_use]
+pub fn count(samples: &[PortPoint], interval: Interval) -> u64 {
+    within(samples, interval).iter().map(|row| row.samples).sum()
+}
+
 /// A queue over an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {

@@ -48,7 +48,7 @@ mod _core {
     use crate::quantity::{read_quantity, write_quantity};
 
     #[pymodule_export]
-    use crate::result::{Response, Result};
+    use crate::result::{PartTimes, Response, Result};
 
     #[pymodule_export]
     use crate::scenario::{Scenario, Size, schema};

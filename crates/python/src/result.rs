@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use incast_lab::results as lab;
-use incast_lab::results::extract::{PortKey, port_points, port_rates};
+use incast_lab::results::extract::{PortKey, all_active, port_points, port_rates, sampled_ports};
 use incast_lab::results::tables::TABLES;
 use incast_lab::results::{ResultFolder, ResultInfo, State, TableName, Tables};
-use incast_lab::run::RunResult;
+use incast_lab::run::{RunResult, RunTimes};
 use incast_lab::summary::{
-    Interval, PortPoint, Tolerance, lost_utilisation, queue, settling_time, steady_queue,
+    Interval, PortPoint, Tolerance, count, lost_utilisation, queue, settling_time, steady_queue,
 };
 use incast_units::{Rate, Time};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -37,6 +37,9 @@ pub(crate) struct Result {
     /// Messages for the user, like what was removed.
     #[pyo3(get)]
     notices: Vec<String>,
+    /// The wall time of the parts of its run, if it was measured.
+    #[pyo3(get)]
+    times: Option<PartTimes>,
     tables: Tables,
     /// The tables that were asked for, in the order of [`TableName::ALL`].
     read: [PyOnceLock<Py<Table>>; TABLES],
@@ -62,9 +65,51 @@ pub(crate) struct Response {
     lost_share: Option<f64>,
 }
 
+/// Wall time of the parts of a run, in seconds. What has no other thread is in the thread that called.
+#[pyclass(frozen, get_all, module = "incast")]
+#[derive(Clone)]
+pub(crate) struct PartTimes {
+    /// Threads of the engine.
+    threads: usize,
+    /// Before the engine: routes, nodes, the folder of the result.
+    prepare_s: f64,
+    /// The engine with its nodes and with the records that it passed on.
+    engine_s: f64,
+    /// The visits of hosts, of all threads together.
+    hosts_s: f64,
+    /// Their number.
+    host_visits: u64,
+    /// The visits of switches, of all threads together.
+    switches_s: f64,
+    /// Their number.
+    switch_visits: u64,
+    /// Records that became rows during the engine.
+    records_s: f64,
+    /// After the engine: the last records, the summary, the files.
+    write_s: f64,
+}
+
+impl From<RunTimes> for PartTimes {
+    fn from(times: RunTimes) -> Self {
+        let RunTimes { create, simulation, write } = times;
+        Self {
+            threads: simulation.threads,
+            prepare_s: (create + simulation.prepare).as_secs_f64(),
+            engine_s: simulation.engine.as_secs_f64(),
+            hosts_s: simulation.hosts.total().as_secs_f64(),
+            host_visits: simulation.hosts.number,
+            switches_s: simulation.switches.total().as_secs_f64(),
+            switch_visits: simulation.switches.number,
+            records_s: simulation.records.as_secs_f64(),
+            write_s: (simulation.finish + write).as_secs_f64(),
+        }
+    }
+}
+
 impl Result {
     pub(crate) fn of(run: RunResult) -> PyResult<Self> {
         Ok(Self {
+            times: run.times.map(PartTimes::from),
             info: text(&run.info)?,
             state: "complete",
             folder: run.folder,
@@ -111,6 +156,7 @@ impl Result {
             },
             folder: Some(folder),
             notices: Vec::new(),
+            times: None,
             tables,
             read: core::array::from_fn(|_| PyOnceLock::new()),
         })
@@ -145,9 +191,36 @@ impl Result {
             state: ["complete", "running"].into_iter().find(|known| *known == state).unwrap_or("incomplete"),
             folder,
             notices: Vec::new(),
+            times: None,
             tables: Tables::Memory(tables.map(all).map_err(error::result)?),
             read: core::array::from_fn(|_| PyOnceLock::new()),
         })
+    }
+
+    /// The probed ports, each with the name of its node and its number there, in the order of their first samples.
+    fn probed_ports(&self, py: Python<'_>) -> PyResult<Vec<PortKey>> {
+        sampled_ports(&self.get(py, TableName::PortSeries)?.get().0).map_err(PyValueError::new_err)
+    }
+
+    /// The time from which on all flows are active, and a base RTT before the first one after it is delivered; none if
+    /// that has not happened. In picoseconds.
+    fn all_active(&self, py: Python<'_>) -> PyResult<(i64, Option<i64>)> {
+        all_active(&self.get(py, TableName::Flows)?.get().0).map_err(PyValueError::new_err)
+    }
+
+    /// The number of samples of a port from one instant to another, both included, in picoseconds.
+    fn samples_between(
+        &self,
+        py: Python<'_>,
+        node: String,
+        port: u16,
+        from_ps: u64,
+        until_ps: u64,
+    ) -> PyResult<u64> {
+        let series =
+            port_points(&self.get(py, TableName::PortSeries)?.get().0).map_err(PyValueError::new_err)?;
+        let interval = Interval::new(Time::from_ps(from_ps), Time::from_ps(until_ps));
+        Ok(series.get(&(node, port)).map_or(0, |samples| count(samples, interval)))
     }
 
     /// Returns the response of a probed port to the events from `from_ps` to `until_ps` (none: its last

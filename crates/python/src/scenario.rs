@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use incast_cc::{AnyParams, Path as FlowPath};
 use incast_lab::run::{RunOptions, run};
@@ -234,7 +235,7 @@ impl Scenario {
 
     /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it, from a
     /// signal (Ctrl-C) or from `report`.
-    #[pyo3(signature = (out, threads, fresh, report, build=None))]
+    #[pyo3(signature = (out, threads, fresh, report, build=None, profile=false))]
     fn run(
         &self,
         py: Python<'_>,
@@ -243,8 +244,11 @@ impl Scenario {
         fresh: bool,
         report: Option<Py<PyAny>>,
         build: Option<String>,
+        profile: bool,
     ) -> PyResult<(Result, Option<PyErr>)> {
+        let begin = Instant::now();
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
+        let build_time = begin.elapsed();
         // Python is asked in one thread, and the lock is kept: giving it back and taking it again for
         // every packet costs more than the call.
         let in_python = built.simulation.algorithms.iter().any(Algorithm::needs_one_thread);
@@ -259,6 +263,7 @@ impl Scenario {
                 out,
                 replace: fresh,
                 build,
+                profile,
                 failed: Some(plugin::has_failed),
                 ..RunOptions::default()
             };
@@ -283,7 +288,10 @@ impl Scenario {
             })
             .map_err(error::run)
         };
-        let ran = if in_python { work()? } else { py.detach(work)? };
+        let mut ran = if in_python { work()? } else { py.detach(work)? };
+        if let Some(times) = &mut ran.times {
+            times.create += build_time;
+        }
         let fault = || ran.fault.clone().map(PluginError::new_err);
         let stop = stop.or_else(plugin::take_fault).or_else(fault);
         Ok((Result::of(ran)?, stop))

@@ -6,13 +6,13 @@ use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatchIterator};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field};
 use incast_lab::grammar;
 use incast_lab::results::TableName;
 use incast_lab::results::tables::Column;
 use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyIterator, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyIterator, PyList, PyString};
 
 /// A table of results, as it is declared.
 #[pyclass(frozen, get_all, module = "incast")]
@@ -97,7 +97,7 @@ impl Table {
     /// Goes through the rows, each a dictionary by the names of the columns.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Rows> {
         let columns = self.columns().into_iter().map(|name| {
-            let values = self.column(py, name)?.call_method0("tolist")?.try_iter()?;
+            let values = self.to_list(py, name)?.try_iter()?;
             Ok((PyString::new(py, name).unbind(), values.unbind()))
         });
         Ok(Rows(columns.collect::<PyResult<_>>()?))
@@ -128,9 +128,7 @@ impl Table {
 
     /// Returns one column as a read-only array.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let (index, field) =
-            self.0.schema.column_with_name(name).ok_or_else(|| unknown(name, &self.columns()))?;
-        let parts: Vec<&dyn Array> = self.0.batches.iter().map(|b| b.column(index).as_ref()).collect();
+        let (field, parts) = self.parts(name)?;
         match field.data_type() {
             DataType::UInt16 => primitive::<UInt16Type>(py, &parts, "u2", f64::from),
             DataType::UInt32 => primitive::<UInt32Type>(py, &parts, "u4", f64::from),
@@ -144,9 +142,27 @@ impl Table {
                 let texts: Vec<_> = parts.iter().flat_map(|a| a.as_string::<i32>().iter()).collect();
                 py.import("numpy")?.call_method1("array", (texts, "O"))
             }
-            other => {
-                Err(PyTypeError::new_err(format!("column {name:?} has type {other}, which has no array")))
+            other => Err(no_array(name, other)),
+        }
+    }
+
+    /// Returns one column as a list: what `column(name).tolist()` gives, without NumPy.
+    fn to_list<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let (field, parts) = self.parts(name)?;
+        match field.data_type() {
+            DataType::UInt16 => numbers::<UInt16Type>(py, &parts, f64::from),
+            DataType::UInt32 => numbers::<UInt32Type>(py, &parts, f64::from),
+            DataType::Int64 => numbers::<Int64Type>(py, &parts, |v| v as f64),
+            DataType::Float64 => numbers::<Float64Type>(py, &parts, f64::from),
+            DataType::Boolean => {
+                let flags = parts.iter().flat_map(|a| a.as_boolean().values().iter());
+                PyList::new(py, flags.collect::<Vec<_>>())
             }
+            DataType::Utf8 => {
+                let texts = parts.iter().flat_map(|a| a.as_string::<i32>().iter());
+                PyList::new(py, texts.collect::<Vec<_>>())
+            }
+            other => Err(no_array(name, other)),
         }
     }
 
@@ -169,6 +185,20 @@ impl Table {
         let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
+}
+
+impl Table {
+    /// Returns the declaration of a column, and its parts.
+    fn parts(&self, name: &str) -> PyResult<(&Field, Vec<&dyn Array>)> {
+        let (index, field) =
+            self.0.schema.column_with_name(name).ok_or_else(|| unknown(name, &self.columns()))?;
+        Ok((field, self.0.batches.iter().map(|b| b.column(index).as_ref()).collect()))
+    }
+}
+
+/// Returns the error for a column of a type that no table of Incast has.
+fn no_array(name: &str, kind: &DataType) -> PyErr {
+    PyTypeError::new_err(format!("column {name:?} has type {kind}, which has no array"))
 }
 
 /// The rows of a table that are left: a name and the values of each column.
@@ -224,6 +254,22 @@ fn primitive<'py, T: ArrowPrimitiveType>(
     let values = parts.iter().flat_map(|a| a.as_primitive::<T>().iter());
     let bytes: Vec<u8> = values.flat_map(|v| v.map_or(f64::NAN, nearest).to_ne_bytes()).collect();
     array(py, &bytes, "f8")
+}
+
+/// A list of numbers as they are; with values missing, as floating point with NaN in their place.
+fn numbers<'py, T: ArrowPrimitiveType>(
+    py: Python<'py>,
+    parts: &[&dyn Array],
+    nearest: fn(T::Native) -> f64,
+) -> PyResult<Bound<'py, PyList>>
+where
+    T::Native: IntoPyObject<'py>,
+{
+    let values = parts.iter().flat_map(|a| a.as_primitive::<T>().iter());
+    if parts.iter().all(|a| a.null_count() == 0) {
+        return PyList::new(py, values.flatten().collect::<Vec<_>>());
+    }
+    PyList::new(py, values.map(|v| v.map_or(f64::NAN, nearest)).collect::<Vec<_>>())
 }
 
 /// A NumPy array over a copy of `bytes`.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast.cli.common import check_free, is_complete, load, place
-from incast.cli.options import Commands, add_command, run_options, scenario_options
+from incast.cli.options import Commands, add_command, flag_option, run_options, scenario_options
 from incast.cli.outcome import dropped, ending, notes, totals
 from incast.cli.required import Required, require_option
 from incast.cli.table import paragraph
@@ -32,10 +32,16 @@ def add(commands: Commands) -> None:
     scenario_options(sub)
     require_option(sub)
     run_options(sub)
+    flag_option(
+        sub,
+        "--profile",
+        "say where the wall time went: hosts, switches, events, recording, writing; a few percent more of it",
+    )
 
 
 def act(options: argparse.Namespace) -> int:
     """Runs the scenario, and prints its result and where it is saved."""
+    begin = time.monotonic()
     scenario = load(options)
     label = store.label(scenario)
     required = Required(options, lambda: _planned(scenario), [scenario])
@@ -44,15 +50,20 @@ def act(options: argparse.Namespace) -> int:
 
         return estimate({label: scenario})
     warn(scenario)
+    read_s = time.monotonic() - begin
     folder = options.out or place(scenario, options)
     check_free({folder: scenario}, options)
     result = run_and_show(
         label,
-        lambda: run_one(scenario, label, folder, options),
+        lambda: run_one(scenario, label, folder, options, profile=options.profile),
         (lambda done: _judged(required, label, done)) if required else None,
     )
     if without := dropped({label: scenario}):
         print(f"\n{without}")
+    if options.profile:
+        from incast.cli.timed import timed
+
+        print(f"\n{timed(result, read_s)}")
     return required.code(0 if result.sound else 1)
 
 
@@ -97,6 +108,7 @@ def run_one(
     folder: Path,
     options: argparse.Namespace,
     series: Series | None = None,
+    profile: bool = False,
 ) -> Result:
     """Returns the existing result of a scenario, or runs it with a progress line.
 
@@ -106,6 +118,7 @@ def run_one(
         folder: Where its result is or will be.
         options: The options of the command.
         series: The runs of which this is one; it is counted there.
+        profile: Whether to measure the time of its parts.
     """
     # A folder that the user did not name contains a result of the same scenario, or none. Replacing a
     # complete result was requested or changes nothing; only an incomplete one is worth a message.
@@ -121,6 +134,7 @@ def run_one(
                 threads=options.threads,
                 progress=progress,
                 waiting=lambda: say(f"another process is computing {folder}; waiting for it"),
+                profile=profile,
             )
             reused = obtained.reused
     except Interrupted as stop:

@@ -220,10 +220,14 @@ class Result(Tables, Shown):
         """A hash of everything that the run produced: equal fingerprints, equal results."""
         return str(self.info["outcome"]["fingerprint"])
 
+    @property
+    def times(self) -> _core.PartTimes | None:
+        """Wall time of the parts of its run, if they were measured (``profile``)."""
+        return self._core.times
+
     def probed_ports(self) -> list[tuple[str, int]]:
         """Nodes and numbers of the ports that have samples, each once, in the order of the samples."""
-        nodes, ports = self.port_series.column("node"), self.port_series.column("port")
-        return list(dict.fromkeys(zip(nodes.tolist(), ports.tolist(), strict=True)))
+        return self._core.probed_ports()
 
     def find_port(self, port: str | tuple[str, int]) -> tuple[str, int]:
         """Node and number of a port.
@@ -403,9 +407,38 @@ class Result(Tables, Shown):
             node: As for :meth:`port`.
             port: As for :meth:`port`.
         """
+        return self.port_total("peak_queue_bytes", node, port)
+
+    def port_total(self, column: str, node: str | tuple[str, int], port: int | None = None) -> int:
+        """The number of a port in a column of :attr:`ports`, like ``"rate_bps"``.
+
+        Args:
+            column: Name of the column.
+            node: As for :meth:`port`.
+            port: As for :meth:`port`.
+
+        Raises:
+            KeyError: When there is no such column, or no such port.
+        """
         node, port = self._port(node, port)
-        here = (self.ports.column("node") == node) & (self.ports.column("port") == port)
-        return int(self.ports.column("peak_queue_bytes")[here][0])
+        names = zip(
+            self.ports.to_list("node"), self.ports.to_list("port"), self.ports.to_list(column), strict=True
+        )
+        found = next((number for *name, number in names if name == [node, port]), None)
+        if found is None:
+            raise KeyError(f"there is no port {port} of {node}")
+        return int(found)
+
+    def count_samples(self, node: str, port: int, from_ps: int, until_ps: int) -> int:
+        """The number of samples of a port from one instant to another, both included.
+
+        Args:
+            node: Name of the node.
+            port: Number of the port at its node.
+            from_ps: The first instant, in picoseconds.
+            until_ps: The last one.
+        """
+        return self._core.samples_between(node, port, from_ps, until_ps)
 
     def all_flows_active(self) -> tuple[int, int]:
         """The interval in which all flows are active at once: its begin and end in picoseconds.
@@ -414,11 +447,9 @@ class Result(Tables, Shown):
         (what arrives then was sent before), or to the end of the run. In a microburst or an incast
         that is the burst.
         """
-        start = int(self.flows.column("start_ps").max(initial=0))
-        end = int(self.info["outcome"]["now_ps"]) if self.info.get("outcome") else start
-        delivered = self.flows.column("delivered_ps")
-        last_round = delivered - self.flows.column("base_rtt_ps")
-        return start, max(start, int(np.min(last_round[delivered > start], initial=end)))
+        start, last = self._core.all_active()
+        end = int(outcome["now_ps"]) if (outcome := self.info.get("outcome")) else start
+        return start, max(start, end if last is None else min(last, end))
 
     def response(
         self,

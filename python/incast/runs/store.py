@@ -208,6 +208,7 @@ def obtain(
     threads: int = 1,
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[], None] | None = None,
+    profile: bool = False,
 ) -> Obtained:
     """Returns the result of a scenario in a folder: the existing one, or a new run's.
 
@@ -221,6 +222,7 @@ def obtain(
         threads: Threads to run on.
         progress: Called during the run.
         waiting: Called once when another process is computing it.
+        profile: As for :meth:`Scenario.run`; a result that existed has no times.
 
     Raises:
         ScenarioError: When the scenario cannot be built.
@@ -234,5 +236,7 @@ def obtain(
         there = None if fresh else find(folder, scenario)
         if there is not None:
             return Obtained(there, True)
-        result = scenario.run_quietly(folder, threads=threads, fresh=fresh or replace, progress=progress)
+        result = scenario.run_quietly(
+            folder, threads=threads, fresh=fresh or replace, progress=progress, profile=profile
+        )
         return Obtained(result, False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -111,7 +110,11 @@ def _text(cell: object) -> str:
     """A cell as CSV has it."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in _MISSING:
         return ""
-    if isinstance(cell, datetime.timedelta):
-        whole = (cell.days * 86_400 + cell.seconds) * 10**9 + cell.microseconds * 1000
-        return f"{whole + getattr(cell, 'nanoseconds', 0)}ns"
+    if not isinstance(cell, (str, int, float)):
+        # Most commands have no use for it.
+        import datetime
+
+        if isinstance(cell, datetime.timedelta):
+            whole = (cell.days * 86_400 + cell.seconds) * 10**9 + cell.microseconds * 1000
+            return f"{whole + getattr(cell, 'nanoseconds', 0)}ns"
     return str(cell)

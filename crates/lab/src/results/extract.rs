@@ -1,6 +1,6 @@
 //! Converts a result's tables to the arguments of the functions of [`summary`](crate::summary).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -95,6 +95,48 @@ pub fn job_facts(table: &Table) -> Result<Vec<JobFacts<'_>>, String> {
         }));
     }
     Ok(facts)
+}
+
+/// Returns the ports in the table `port_series`, in the order of their first samples.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn sampled_ports(table: &Table) -> Result<Vec<PortKey>, String> {
+    let mut seen: BTreeSet<(&str, u16)> = BTreeSet::new();
+    let mut ports = Vec::new();
+    for batch in &table.batches {
+        let port = numbers::<UInt16Type>(batch, "port")?;
+        for (node, port) in texts(batch, "node")?.zip(port.map(Option::unwrap_or_default)) {
+            if seen.insert((node, port)) {
+                ports.push((node.to_owned(), port));
+            }
+        }
+    }
+    Ok(ports)
+}
+
+/// Returns the time from which on all flows of the table `flows` are active, and the earliest one at which what the first of
+/// them to end then sent last was sent: a base RTT before it was delivered. `None` where none ends after that.
+///
+/// # Errors
+/// With the name of a column that is missing or of another type.
+pub fn all_active(table: &Table) -> Result<(i64, Option<i64>), String> {
+    let mut start = 0;
+    for batch in &table.batches {
+        start = numbers::<Int64Type>(batch, "start_ps")?.flatten().fold(start, i64::max);
+    }
+    let mut end: Option<i64> = None;
+    for batch in &table.batches {
+        let base = numbers::<Int64Type>(batch, "base_rtt_ps")?;
+        for (delivered, base) in numbers::<Int64Type>(batch, "delivered_ps")?.zip(base) {
+            if let (Some(delivered), Some(base)) = (delivered, base)
+                && delivered > start
+            {
+                end = Some(end.unwrap_or(i64::MAX).min(delivered - base));
+            }
+        }
+    }
+    Ok((start, end))
 }
 
 /// The rows of each port in the table `port_series`, by name of node and number.

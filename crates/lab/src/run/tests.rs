@@ -471,6 +471,27 @@ fn warnings_are_in_the_result_and_results_without_any_are_as_before() {
 }
 
 #[test]
+fn a_run_with_clocks_has_the_times_of_its_parts_and_the_same_result() {
+    let simulation = simulation();
+    let names = labels();
+    let job = job(&simulation, &names);
+    let [plain, timed] = [false, true].map(|profile| {
+        let scratch = Scratch::new(if profile { "timed" } else { "untimed" });
+        let options = RunOptions { out: Some(scratch.0.clone()), profile, ..RunOptions::default() };
+        run(&job, &options, &mut go).unwrap()
+    });
+    assert_eq!(plain.times, None);
+    assert_eq!(timed.outcome, plain.outcome);
+    assert_eq!(timed.info.summary, plain.info.summary);
+    // The bytes of every table.
+    assert_eq!(timed.info.files, plain.info.files);
+    let RunTimes { create, simulation, write } = timed.times.unwrap();
+    let parts = [create, write, simulation.prepare, simulation.engine, simulation.finish];
+    assert!(parts.iter().all(|part| *part > Duration::ZERO), "{parts:?}");
+    assert!(simulation.hosts.number > 0 && simulation.switches.number > 0, "{simulation:?}");
+}
+
+#[test]
 fn many_parts_merge_into_few_row_groups() {
     // 70 parts of 1000 rows, then three of a full row group each.
     let scratch = Scratch::new("merge");

@@ -153,6 +153,7 @@ macro_rules! records {
         pub struct Flusher {
             pending: Records,
             digests: Digests,
+            spent: std::time::Duration,
         }
 
         #[derive(Debug, Default)]
@@ -168,6 +169,7 @@ macro_rules! records {
 
             /// Passes everything before `horizon` to the sink, given that no earlier records follow.
             pub fn flush(&mut self, horizon: Time, view: &impl View, sink: &mut dyn Sink) {
+                let begin = std::time::Instant::now();
                 $(
                     let horizon = horizon - <$record>::delay(view.probes());
                     let pending = &mut self.pending.$name;
@@ -176,6 +178,12 @@ macro_rules! records {
                         sink.$name(&records);
                     }
                 )*
+                self.spent += begin.elapsed();
+            }
+
+            /// Returns the wall time of all calls of [`flush`](Self::flush) so far, with what the sink did in them.
+            pub fn spent(&self) -> std::time::Duration {
+                self.spent
             }
 
             /// Tells the sink everything that is left of a run that has ended at `end`.

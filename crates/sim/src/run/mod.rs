@@ -9,6 +9,7 @@ mod outcome;
 mod sampler;
 mod slot;
 mod stall;
+mod timed;
 mod watch;
 
 use incast_cc::{Overhead, Path};
@@ -30,6 +31,7 @@ use crate::facts::flows::sizes_with;
 use watch::Watch;
 
 pub use bound::job_bounds;
+pub use timed::{PartTimes, Visits, run_timed};
 
 /// Runs a simulation to its end on `simulation.threads` threads.
 ///

@@ -11,7 +11,7 @@ from incast.results.arrays import BoolArray, np
 from incast.results.listing.marks import Marked
 from incast.results.listing.sheet import Listing, columns, number
 from incast.results.load import Load
-from incast.results.pooled import tail_index
+from incast.results.pooled import LEAST_TAIL, tail_index
 from incast.results.result import Result
 from incast.results.stats import SIZE_CLASSES
 from incast.results.titles import title
@@ -53,7 +53,7 @@ ENOUGH_SAMPLES = 20
 
 def _is_burst(result: Result, node: str, port: int) -> bool:
     start, end = result.all_flows_active()
-    return result.port(node, port).between(start, end) >= ENOUGH_SAMPLES
+    return result.count_samples(node, port, start, end) >= ENOUGH_SAMPLES
 
 
 _WHOLE_NOTES = "Mean, p99 and busy (not empty): of the samples. Peak: of the whole run, exactly."
@@ -108,7 +108,8 @@ def _burst(results: Mapping[str, Result], node: str, port: int) -> Listing:
 
 def _burst_row(result: Result, node: str, port: int) -> list[str]:
     start, end = result.all_flows_active()
-    series = result.port(node, port)
+    summaries = result.info["summary"]["ports"]
+    mean = next(it["queue"]["mean_bytes"] for it in summaries if (it["node"], it["port"]) == (node, port))
     burst = result.response(node, port, start, end)
     after = result.response(node, port, start)
     lost = after.lost_bytes
@@ -117,8 +118,8 @@ def _burst_row(result: Result, node: str, port: int) -> list[str]:
         f"{number(burst.steady_low_bytes / 1e3)} – {number(burst.steady_high_bytes / 1e3)}",
         "no" if burst.settling_ps is None else number(burst.settling_ps / 1e6),
         number(result.peak_queue_bytes(node, port) / 1e3),
-        number(float(np.average(series.queue_bytes, weights=series.samples)) / 1e3),
-        "–" if lost is None else number(lost * 8e6 / series.rate_bps),
+        number(mean / 1e3),
+        "–" if lost is None else number(lost * 8e6 / result.port_total("rate_bps", node, port)),
         "–" if after.lost_share is None else number(100 * after.lost_share),
     ]
 
@@ -242,8 +243,7 @@ def _slowdown_row(result: Result, marked: Marked) -> list[str]:
     numbers, at_least = censored.metrics(result)
     cells = []
     for name in SIZE_CLASSES:
-        values, _ = censored.of_class(result, name)
-        tail = tail_index(values)
+        flows, tail = _behind(result, name)
         for statistic in ("mean", "p50", "p99"):
             metric = f"slowdown_{name}_{statistic}"
             if metric not in numbers:
@@ -252,11 +252,20 @@ def _slowdown_row(result: Result, marked: Marked) -> list[str]:
             text = marked.at_least(number(numbers[metric]), metric in at_least)
             is_mean = statistic == "mean"
             cells.append(
-                marked.mean(text, tail)
-                if is_mean
-                else marked.percentile(text, float(statistic[1:]), [len(values)])
+                marked.mean(text, tail) if is_mean else marked.percentile(text, float(statistic[1:]), [flows])
             )
     return cells
+
+
+def _behind(result: Result, of: str) -> tuple[int, float | None]:
+    """Returns the number of flows behind the slowdowns of a class of sizes, and their tail index."""
+    summaries = result.info["summary"]["slowdowns"]
+    one = next((it for it in summaries if (it["class"], it["group"]) == (of, None)), None)
+    if one is not None and not one["unfinished"] and one["flows"] < LEAST_TAIL:
+        # The summary says it all, and the flows need not be looked at.
+        return one["flows"], None
+    values, _ = censored.of_class(result, of)
+    return len(values), tail_index(values)
 
 
 def limits(results: Mapping[str, Result]) -> list[Listing]:
