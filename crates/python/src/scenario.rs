@@ -235,6 +235,7 @@ impl Scenario {
 
     /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it, from a
     /// signal (Ctrl-C) or from `report`.
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[pyo3(signature = (out, threads, fresh, report, build=None, profile=false))]
     fn run(
         &self,
