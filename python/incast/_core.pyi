@@ -123,6 +123,7 @@ class Scenario:
         report: Callable[[int, int | None, int, int, int], None] | None,
         build: str | None = None,
         profile: bool = False,
+        wait: bool = True,
     ) -> tuple[Result, BaseException | None]: ...
 
 class PortKey:

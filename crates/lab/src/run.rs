@@ -66,6 +66,9 @@ pub struct RunOptions {
     pub out: Option<PathBuf>,
     /// Whether a complete result in that folder may be replaced. It is gone as soon as the run begins.
     pub replace: bool,
+    /// Whether to wait at the end until a result of less than two seconds is on disk. If not, the caller does that for
+    /// several results at once.
+    pub wait: bool,
     /// The build of Incast, for the result to name.
     pub build: Option<String>,
     /// The classes of flows in the summary.
@@ -85,6 +88,7 @@ impl Default for RunOptions {
             threads: None,
             out: None,
             replace: false,
+            wait: true,
             build: None,
             classes: SizeClass::defaults(),
             failed: None,
@@ -229,7 +233,10 @@ fn run_beside(
     let mut notices = Vec::new();
     let mut writer = None;
     if let Some(out) = &options.out {
-        let (created, cleared) = ResultWriter::create(out, &info, job.scenario, options.replace)?;
+        let (mut created, cleared) = ResultWriter::create(out, &info, job.scenario, options.replace)?;
+        if !options.wait {
+            created.leave_to_caller();
+        }
         writer = Some(created);
         notices.extend(cleared);
     }

@@ -236,7 +236,7 @@ impl Scenario {
     /// Runs it. Returns the result and, when the run was stopped early, the exception that stopped it, from a
     /// signal (Ctrl-C) or from `report`.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    #[pyo3(signature = (out, threads, fresh, report, build=None, profile=false))]
+    #[pyo3(signature = (out, threads, fresh, report, build=None, profile=false, wait=true))]
     fn run(
         &self,
         py: Python<'_>,
@@ -246,6 +246,7 @@ impl Scenario {
         report: Option<Py<PyAny>>,
         build: Option<String>,
         profile: bool,
+        wait: bool,
     ) -> PyResult<(Result, Option<PyErr>)> {
         let begin = Instant::now();
         let built = py.detach(|| self.0.build()).map_err(error::problems)?;
@@ -265,6 +266,7 @@ impl Scenario {
                 replace: fresh,
                 build,
                 profile,
+                wait,
                 failed: Some(plugin::has_failed),
                 ..RunOptions::default()
             };

@@ -209,6 +209,7 @@ def obtain(
     progress: Callable[[Progress], None] | None = None,
     waiting: Callable[[], None] | None = None,
     profile: bool = False,
+    wait: bool = True,
 ) -> Obtained:
     """Returns the result of a scenario in a folder: the existing one, or a new run's.
 
@@ -223,6 +224,7 @@ def obtain(
         progress: Called during the run.
         waiting: Called once when another process is computing it.
         profile: As for :meth:`Scenario.run`; a result that existed has no times.
+        wait: As for :meth:`Scenario.run_quietly`.
 
     Raises:
         ScenarioError: When the scenario cannot be built.
@@ -237,6 +239,6 @@ def obtain(
         if there is not None:
             return Obtained(there, True)
         result = scenario.run_quietly(
-            folder, threads=threads, fresh=fresh or replace, progress=progress, profile=profile
+            folder, threads=threads, fresh=fresh or replace, progress=progress, profile=profile, wait=wait
         )
         return Obtained(result, False)

@@ -472,6 +472,7 @@ class Scenario:
         fresh: bool = False,
         progress: Callable[[Progress], None] | bool | None = None,
         profile: bool = False,
+        wait: bool = True,
     ) -> Result:
         """Runs the scenario like :meth:`run`, without Python's warnings: the caller shows its own.
 
@@ -481,10 +482,14 @@ class Scenario:
             fresh: As for :meth:`run`.
             progress: As for :meth:`run`.
             profile: As for :meth:`run`.
+            wait: Whether to wait at the end until a result of less than two seconds is on disk. If not, the
+                caller does that, for several results at once.
         """
         if progress is True:
             with ProgressLine(self.name) as line:
-                return self.run_quietly(out, threads=threads, fresh=fresh, progress=line, profile=profile)
+                return self.run_quietly(
+                    out, threads=threads, fresh=fresh, progress=line, profile=profile, wait=wait
+                )
         folder = None if out is None else Path(out)
 
         def report(now_ps: int, until_ps: int | None, flows_finished: int, flows: int, hops: int) -> None:
@@ -499,6 +504,7 @@ class Scenario:
                 report if progress else None,
                 build(),
                 profile,
+                wait,
             )
         if isinstance(stop, KeyboardInterrupt):
             raise Interrupted(Result(core)) from None

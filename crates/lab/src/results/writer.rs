@@ -27,6 +27,8 @@ pub struct ResultWriter {
     scenario: String,
     /// The digest of the captured packets, once they are all written.
     capture: Option<String>,
+    /// Whether to wait until the whole result is on disk.
+    waits: bool,
     /// `scenario.toml`, locked: the operating system releases the lock however the process ends.
     _lock: File,
 }
@@ -87,10 +89,17 @@ impl ResultWriter {
                 parts: Default::default(),
                 scenario: digest,
                 capture: None,
+                waits: true,
                 _lock: lock,
             },
             cleared,
         ))
+    }
+
+    /// Does not wait at the end until the result is on disk, unless it has parts: the caller does that for several
+    /// results at once. A kill of the process loses nothing by that, a crash of the machine may.
+    pub fn leave_to_caller(&mut self) {
+        self.waits = false;
     }
 
     /// The folder.
@@ -141,6 +150,11 @@ impl ResultWriter {
     fn sync(&self) -> Sync {
         let is_file = |part: &Part| matches!(part, Part::File(_));
         if self.parts.iter().flatten().any(is_file) { Sync::Now } else { Sync::Later }
+    }
+
+    /// Returns the moment at which the last file, `result.json`, reaches the disk.
+    fn last_sync(&self) -> Sync {
+        if self.waits { Sync::Now } else { self.sync() }
     }
 
     /// Makes an error of a failure to write captured packets.
@@ -219,7 +233,7 @@ impl ResultWriter {
         let mut info = info.clone();
         info.files.insert(SCENARIO_FILE.to_owned(), self.scenario.clone());
         self.origin.push(("fingerprint", format!("{fingerprint:016x}")));
-        let sync = self.sync();
+        let (sync, last) = (self.sync(), self.last_sync());
         for table in TableName::ALL {
             if table.is_optional() && self.parts[table as usize].is_empty() {
                 continue;
@@ -248,7 +262,7 @@ impl ResultWriter {
         if let Some(capture) = self.capture {
             info.files.insert(CAPTURE_FILE.to_owned(), capture);
         }
-        let info = write_info(&self.root, info, Sync::Now)?;
+        let info = write_info(&self.root, info, last)?;
         Ok(ResultFolder::complete(self.root, info))
     }
 }
@@ -347,7 +361,12 @@ fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
     let blank = |name: &str| fs::metadata(root.join(name)).is_ok_and(|m| m.is_file() && m.len() == 0);
     names.retain(|name| !(is_temporary(name) || name == SCENARIO_FILE && blank(name)));
     let Some(first) = names.first() else { return Ok(None) };
-    let Some(info) = read_info(root)? else { return Err(foreign(first.clone())) };
+    // A crash of the machine left it without content.
+    let state = if blank(INFO_FILE) {
+        Written::Running
+    } else {
+        read_info(root)?.ok_or_else(|| foreign(first.clone()))?.state
+    };
     for name in names {
         let table = TableName::ALL.into_iter().find(|t| t.as_str() == name);
         if let Some(table) = table {
@@ -359,7 +378,7 @@ fn occupant(root: &Path) -> Result<Option<Written>, ResultError> {
             return Err(foreign(name));
         }
     }
-    Ok(Some(info.state))
+    Ok(Some(state))
 }
 
 /// Reads `result.json`; `None` if the folder has none of ours.
@@ -594,6 +613,49 @@ mod tests {
         assert_eq!(writer.sync(), Sync::Later);
         writer.part(TableName::Pauses, &batch).unwrap();
         assert_eq!(writer.sync(), Sync::Now);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// One of many results is synced by its caller, unless it has parts, which are removed.
+    #[test]
+    fn one_of_many_results_is_left_to_its_caller() {
+        let root = std::env::temp_dir().join(format!("incast-lab-left-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let (mut writer, _) = ResultWriter::create(&root, &info(), "one", false).unwrap();
+        writer.leave_to_caller();
+        assert_eq!(writer.last_sync(), Sync::Later);
+        writer.part(TableName::Pauses, &RecordBatch::new_empty(TableName::Pauses.schema())).unwrap();
+        assert_eq!(writer.last_sync(), Sync::Now);
+        drop(writer);
+        let (writer, _) = ResultWriter::create(&root, &info(), "one", false).unwrap();
+        assert_eq!(writer.last_sync(), Sync::Now);
+        drop(writer);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// A crash of the machine may leave files empty that had not reached the disk.
+    #[test]
+    fn a_result_of_which_a_crash_left_empty_files_is_incomplete() {
+        let root = std::env::temp_dir().join(format!("incast-lab-emptied-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let complete = ResultInfo { state: Written::Complete, ..info() };
+        let (writer, _) = ResultWriter::create(&root, &info(), "one", false).unwrap();
+        writer.finish(&complete, 7).unwrap();
+        for emptied in [&[INFO_FILE][..], &[INFO_FILE, SCENARIO_FILE], &[INFO_FILE, "flows.parquet"]] {
+            for name in emptied {
+                File::create(root.join(name)).unwrap();
+            }
+            assert!(ResultFolder::open(&root).is_err());
+            let (writer, cleared) = ResultWriter::create(&root, &info(), "two", false).unwrap();
+            assert!(cleared.unwrap().contains("an incomplete result"));
+            writer.finish(&complete, 8).unwrap();
+            assert_eq!(ResultFolder::open(&root).unwrap().state(), State::Complete);
+        }
+        // What is not ours stays.
+        File::create(root.join(INFO_FILE)).unwrap();
+        fs::write(root.join("notes.txt"), "mine").unwrap();
+        let refused = ResultWriter::create(&root, &info(), "three", true);
+        assert!(matches!(refused, Err(ResultError::Foreign { name, .. }) if name == "notes.txt"));
         fs::remove_dir_all(&root).unwrap();
     }
 

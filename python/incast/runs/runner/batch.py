@@ -16,6 +16,7 @@ from incast.results.result import Result, is_sound
 from incast.runs import store
 from incast.runs.runner.executor import Done, Executor, Task
 from incast.runs.runner.local import Local
+from incast.runs.runner.settling import Settling
 from incast.scenario import Scenario
 
 
@@ -54,6 +55,7 @@ class Batch:
         self._failed_before = list(self.state.failures)
         self._failed: list[tuple[int, Failure]] = []
         self._arrived: Callable[[int, dict[str, Any]], None] | None = None
+        self._settling = Settling()
         self.infos: dict[int, dict[str, Any]] = {}
         self.errors: dict[int, str] = {}
         self.results: dict[int, Result] = {}
@@ -72,6 +74,8 @@ class Batch:
     ) -> None:
         """Makes the runs without existing results. A run that fails does not stop the others.
 
+        At its end, also after Ctrl-C, all results are on disk.
+
         Args:
             executor: Where they are made; None takes processes of this machine, one for each core.
             fresh: Make all runs again.
@@ -82,7 +86,7 @@ class Batch:
                 its ``result.json``, which :attr:`infos` then does not hold: ten thousand take much memory.
 
         Raises:
-            ResultError: When the executor cannot make runs at all.
+            ResultError: When the executor cannot make runs at all, or a result does not reach the disk.
             KeyboardInterrupt: After Ctrl-C; finished runs are kept.
         """
         self._arrived = arrived
@@ -113,6 +117,7 @@ class Batch:
             close = getattr(finished, "close", None)
             if close:
                 close()
+            self._settling.close()
 
     def result(self, index: int) -> Result:
         """The result of a run that has one.
@@ -168,6 +173,8 @@ class Batch:
             if done.cause is not None:
                 self.causes[done.index] = done.cause
         if info is not None:
+            if job.folder is not None and not done.reused:
+                self._settling.add(job.folder)
             self._keep(done.index, info)
 
     def _judge(self, index: int, info: Mapping[str, Any]) -> None:

@@ -82,7 +82,7 @@ class Executor(Protocol):
 
 
 def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> bool:
-    """Makes one run in this process and saves its result.
+    """Makes one run in this process and saves its result. The batch waits until it is on disk.
 
     Args:
         task: The run; it has a folder.
@@ -96,4 +96,5 @@ def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> b
         ResultError: When the result cannot be saved.
     """
     scenario = Scenario.from_toml(task.scenario, task.file)
-    return store.obtain(scenario, Path(task.folder), fresh=task.fresh, progress=progress).reused
+    folder = Path(task.folder)
+    return store.obtain(scenario, folder, fresh=task.fresh, progress=progress, wait=False).reused
