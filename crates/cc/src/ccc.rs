@@ -34,6 +34,7 @@ use crate::contract::{
 };
 use crate::estimator::ewma;
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::relative::{Origin, See};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -625,6 +626,39 @@ impl CongestionControl for Ccc {
             count: 0,
             region: None,
         }
+    }
+
+    fn relate(&self, setup: &Setup<CccParams>, origin: &Origin, see: &mut dyn See) {
+        let Self {
+            rate,
+            gradient,
+            previous_rtt,
+            previous_at,
+            reference_rtt,
+            reference_at,
+            idle_since,
+            basis,
+            recorded,
+            next,
+            count,
+            region,
+        } = self;
+        for (name, value) in [("rate", rate), ("gradient", gradient), ("basis", basis)] {
+            origin.value().note(see, name, value);
+        }
+        origin.value().note(see, "previous_rtt", previous_rtt);
+        origin.value().note(see, "reference_rtt", reference_rtt);
+        origin.instant().note(see, "previous_at", previous_at);
+        origin.instant().note(see, "reference_at", reference_at);
+        // As many base RTTs of it as there are doublings are enough.
+        let most = setup.path.base_rtt.times(setup.params.max_doublings);
+        origin.since(most).note(see, "idle_since", idle_since);
+        // Their sum counts, and which one goes next: the oldest.
+        let mut oldest_first = *recorded;
+        oldest_first.rotate_left(usize::from(*next) % RECORDED);
+        origin.value().note(see, "recorded", &oldest_first);
+        origin.value().note(see, "count", count);
+        origin.value().note(see, "region", &region.map(|region| region as u8));
     }
 
     /// Algorithm 1.

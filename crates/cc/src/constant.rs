@@ -6,6 +6,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::params::{About, Described, Family, Kernel, Param, param, presets};
+use crate::relative::relate;
 
 /// Parameters of [`Constant`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ impl CongestionControl for Constant {
     fn new(_setup: &Setup<ConstantParams>, _now: Time) -> Self {
         Self {}
     }
+
+    relate! { |setup| }
 
     fn on_ack(&mut self, _setup: &Setup<ConstantParams>, _ack: &Ack, _int: &IntStack) {}
 

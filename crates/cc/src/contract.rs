@@ -6,6 +6,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::params::Value;
 pub use crate::path::Path;
+use crate::relative::{Origin, See};
 pub use crate::signals::Signals;
 
 /// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers included,
@@ -376,6 +377,12 @@ pub trait CongestionControl: Sized + Send + 'static {
 
     /// Returns what the flow may send now.
     fn allowance(&self, setup: &Setup<Self::Params>) -> Allowance;
+
+    /// Passes its state to `see`, relative to an instant at which nothing of the flow is in flight: see
+    /// [`relative`](crate::relative). By default it cannot be compared.
+    fn relate(&self, _setup: &Setup<Self::Params>, _origin: &Origin, see: &mut dyn See) {
+        see.miss("the state of its congestion control");
+    }
 
     /// The internal quantity at `place` in [`INTERNALS`](Self::INTERNALS); `None` beyond its end, and
     /// for a quantity that has no value yet.

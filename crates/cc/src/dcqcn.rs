@@ -25,6 +25,7 @@ use crate::contract::{
 };
 use crate::limits::{RateWindow, least_share};
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::relative::relate;
 
 choice! {
     /// Variant of the reaction point.
@@ -449,6 +450,12 @@ impl CongestionControl for Dcqcn {
             by_bytes: 0,
             seen: false,
         }
+    }
+
+    relate! { |setup|
+        value(): [rate, target, alpha, bytes, by_time, by_bytes, seen],
+        instant(): [alpha_at, rate_due, cut_due],
+        phase(setup.params.cut_interval): [cut_origin],
     }
 
     fn on_ack(&mut self, setup: &Setup<DcqcnParams>, ack: &Ack, _int: &IntStack) {

@@ -25,6 +25,7 @@ use crate::median::{Filtered, Signal};
 use crate::newreno::SSTHRESH;
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
+use crate::relative::relate;
 
 /// Parameters of [`Dctcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +259,11 @@ impl CongestionControl for Dctcp {
             rtt: path.base_rtt,
             reducing: false,
         }
+    }
+
+    relate! { |setup|
+        value(): [window, threshold, alpha, acked, marked, rtt, reducing],
+        ahead(): [window_end, reduced_until, timed_out],
     }
 
     fn on_ack(&mut self, setup: &Setup<DctcpParams>, ack: &Ack, _int: &IntStack) {

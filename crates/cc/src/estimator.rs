@@ -8,6 +8,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::Fixed;
 use crate::contract::Path;
+use crate::relative::{Relate, relate};
 
 /// `old` moved towards `new` by the share `weight`: `(1 − weight) · old + weight · new`.
 ///
@@ -267,6 +268,20 @@ impl BatchedEstimator {
     fn ticks(&self, at: Time, origin: Time, farthest: u64) -> i64 {
         let ticks = |span: Time| (span.ps() >> (self.shift & 63)).min(farthest) as i64;
         if at >= origin { ticks(at - origin) } else { -ticks(origin - at) }
+    }
+}
+
+impl Relate for BatchedEstimator {
+    relate! {
+        instant(): [start],
+        part(): [line],
+        value(): [delay_sum, inflight_sum, packets, samples, shift],
+    }
+}
+
+impl Relate for LeastSquares {
+    relate! {
+        value(): [sum_x, sum_y, sum_xx, sum_xy, count],
     }
 }
 

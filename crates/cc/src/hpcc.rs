@@ -22,6 +22,7 @@ use crate::contract::{
 use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Port, Ports};
+use crate::relative::relate;
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -264,6 +265,13 @@ impl CongestionControl for Hpcc {
             stage: 0,
             busiest: 0,
         }
+    }
+
+    relate! { |setup|
+        missing("the telemetry of its last acknowledgement"): [previous],
+        value(): [utilisation, reference, ratio, stage],
+        ahead(): [last_update],
+        unread(): [busiest],
     }
 
     fn on_ack(&mut self, setup: &Setup<HpccParams>, ack: &Ack, int: &IntStack) {

@@ -99,6 +99,7 @@ pub mod ports;
 pub mod poseidon;
 pub mod powertcp;
 pub mod receiver;
+pub mod relative;
 pub mod retcp;
 pub mod scale;
 pub mod signals;

@@ -27,6 +27,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::relative::{Relate, relate};
 use crate::swift::{self, Law, Swift, SwiftDerived, SwiftParams, law};
 
 choice! {
@@ -205,6 +206,14 @@ impl<'a> From<&'a Setup<LSwiftParams>> for Law<'a> {
     }
 }
 
+impl Relate for LSwift {
+    relate! {
+        part(): [swift],
+        ahead(): [sequence],
+        value(): [found],
+    }
+}
+
 impl CongestionControl for LSwift {
     type Params = LSwiftParams;
 
@@ -219,6 +228,8 @@ impl CongestionControl for LSwift {
     fn new(setup: &Setup<LSwiftParams>, now: Time) -> Self {
         Self::start(setup.into(), now)
     }
+
+    relate! { as a part }
 
     fn on_ack(&mut self, setup: &Setup<LSwiftParams>, ack: &Ack, _int: &IntStack) {
         self.acknowledged(setup.into(), setup.params.trigger, ack, ack.rtt());

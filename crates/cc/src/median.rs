@@ -31,6 +31,7 @@ use crate::contract::{
 };
 use crate::order::{Order, Sample, smoothed};
 use crate::params::{About, Described, Param, Preset, Presets, Value, param};
+use crate::relative::{Origin, See};
 
 /// Most samples that are kept.
 pub const MOST: usize = 512;
@@ -289,6 +290,15 @@ where
         self.srtt = Time::ZERO;
         self.signal.clear();
         self.marks.clear();
+    }
+
+    fn relate(&self, setup: &Setup<Self::Params>, origin: &Origin, see: &mut dyn See) {
+        let Self { flow, srtt, signal, marks } = self;
+        flow.relate(&setup.derived.setup, origin, see);
+        origin.value().note(see, "srtt", srtt);
+        let ages = setup.params.median.age > Fixed::ZERO;
+        origin.samples(ages).note(see, "signal", signal);
+        origin.samples(ages).note(see, "marks", marks);
     }
 
     fn on_ack(&mut self, setup: &Setup<Self::Params>, ack: &Ack, _int: &IntStack) {

@@ -17,6 +17,7 @@ use incast_units::{Rate, Time};
 use crate::Fixed;
 use crate::nscc::{Filter, Law, LawParams, parameters};
 use crate::params::{About, Described, Family, Param, param, presets};
+use crate::relative::{Relate, relate};
 
 /// Most delays that the median can be over.
 const MOST: u64 = 4;
@@ -61,6 +62,12 @@ impl Last {
             1 | 2 => Some(least),
             _ => Some(second),
         }
+    }
+}
+
+impl Relate for Last {
+    relate! {
+        value(): [delays, count],
     }
 }
 

@@ -29,6 +29,7 @@ use crate::contract::{
 use crate::lswift::{LSwift, LSwiftParams, lazy};
 use crate::order::{Order, Sample, smoothed};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
+use crate::relative::relate;
 use crate::swift::{self, Law, SwiftDerived, law};
 
 /// Most samples that are kept.
@@ -189,6 +190,12 @@ impl CongestionControl for MSwift {
         self.lswift = LSwift::start(setup.into(), now);
         self.srtt = Time::ZERO;
         self.delays.clear();
+    }
+
+    relate! { |setup|
+        part(): [lswift],
+        value(): [srtt],
+        samples(setup.params.age_limit > Fixed::ZERO): [delays],
     }
 
     fn on_ack(&mut self, setup: &Setup<MSwiftParams>, ack: &Ack, _int: &IntStack) {

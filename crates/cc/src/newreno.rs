@@ -18,6 +18,7 @@ use crate::contract::{
 };
 use crate::limits::ssthresh_after_timeout;
 use crate::params::{About, Described, Family, Param, Value, param, presets};
+use crate::relative::{Relate, relate};
 
 /// Parameters of [`NewReno`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +192,13 @@ pub(crate) const SSTHRESH: Internal = Internal {
     meaning: "window up to which the flow doubles it each round trip (ssthresh)",
 };
 
+impl Relate for NewReno {
+    relate! {
+        value(): [window, threshold, recovering],
+        ahead(): [recover, timed_out],
+    }
+}
+
 impl CongestionControl for NewReno {
     type Params = NewRenoParams;
 
@@ -205,6 +213,8 @@ impl CongestionControl for NewReno {
     fn new(setup: &Setup<NewRenoParams>, _now: Time) -> Self {
         Self::start(&setup.params, &setup.path)
     }
+
+    relate! { as a part }
 
     fn on_ack(&mut self, setup: &Setup<NewRenoParams>, ack: &Ack, _int: &IntStack) {
         self.acknowledged(&setup.params, &setup.path, ack);

@@ -34,6 +34,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, param, presets};
+use crate::relative::{Relate, relate};
 use crate::tracked::TrackedRtt;
 
 pub(crate) use params::parameters;
@@ -43,7 +44,7 @@ pub use params::{LawDerived, LawParams};
 /// Filter between the measured queueing delays and the law.
 pub trait Filter: Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
     /// State of the filter for a flow.
-    type State: Copy + Debug + Default + PartialEq + Eq + Send + Sync + 'static;
+    type State: Relate + Copy + Debug + Default + PartialEq + Eq + Send + Sync + 'static;
 
     /// The delay that the law goes by, after the newest sample (none without a valid one), at a window of
     /// `window` packets; none if there is nothing to go by.
@@ -344,6 +345,15 @@ impl<F: Filter> CongestionControl for Law<F> {
         flow.base(setup);
         flow.limit(setup);
         flow
+    }
+
+    relate! { |setup|
+        value(): [cwnd, max_cwnd, average, pending, received, achieved, to_ignore, inflight, near_zero, fast, triggered],
+        path(&setup.path): [base_rtt],
+        instant(): [window_end],
+        // Compared with the base RTT, which is not above that of the path.
+        since(setup.path.base_rtt + Time::from_ps(1)): [last_eta, last_decrease],
+        part(): [filter],
     }
 
     fn on_ack(&mut self, setup: &Setup<LawParams<F>>, ack: &Ack, _int: &IntStack) {

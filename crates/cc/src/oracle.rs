@@ -20,6 +20,7 @@ use crate::contract::{
     Ack, Allowance, CongestionControl, IntStack, Internal, Overhead, Parameters, Path, Setup, Signals,
 };
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::relative::{Relate, relate};
 
 choice! {
     /// From when a flow that begins is counted.
@@ -175,6 +176,13 @@ impl Oracle {
     }
 }
 
+impl Relate for Change {
+    relate! {
+        instant(): [due],
+        value(): [flows],
+    }
+}
+
 impl CongestionControl for Oracle {
     type Params = OracleParams;
 
@@ -188,6 +196,11 @@ impl CongestionControl for Oracle {
 
     fn new(_setup: &Setup<OracleParams>, _now: Time) -> Self {
         Self { changes: [NONE; 8], flows: 0, heard: 0 }
+    }
+
+    relate! { |setup|
+        each(): [changes],
+        value(): [flows, heard],
     }
 
     fn on_ack(&mut self, setup: &Setup<OracleParams>, ack: &Ack, _int: &IntStack) {

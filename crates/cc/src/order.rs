@@ -12,6 +12,8 @@
 
 use incast_units::Time;
 
+use crate::relative::{Origin, See};
+
 /// A sample of a signal as a whole number, in the order of what it says: a delay in steps of 64 ps, rounded down, or a
 /// share of marked packets in steps of 2^-16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,6 +261,39 @@ impl<const N: usize> Order<N> {
 impl<const N: usize> Default for Order<N> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl Origin {
+    /// The last samples of a signal; `ages`: whether old ones are dropped.
+    pub(crate) const fn samples(&self, ages: bool) -> Samples<'_> {
+        Samples { origin: self, ages }
+    }
+}
+
+/// See [`Origin::samples`].
+pub(crate) struct Samples<'a> {
+    origin: &'a Origin,
+    ages: bool,
+}
+
+impl Samples<'_> {
+    pub(crate) fn note<const N: usize>(self, to: &mut dyn See, name: &'static str, order: &Order<N>) {
+        // The list by size follows from the samples, and their places in the ring count only from the oldest on.
+        let Order { latest, oldest, count, samples, times, ranks: _ } = order;
+        to.see(name, u64::from(*count));
+        let now = self.origin.now;
+        if self.ages {
+            self.origin.instant().note(to, name, latest);
+            // Ages are whole steps by a clock that counts steps.
+            to.see(name, now.ps() % (1 << STEP));
+        }
+        for place in (0..order.count()).map(|index| (usize::from(*oldest) + index) & Order::<N>::LAST) {
+            to.see(name, u64::from(samples[place].0));
+            if self.ages {
+                to.see(name, u64::from(((now.ps() >> STEP) as u32).wrapping_sub(times[place])));
+            }
+        }
     }
 }
 

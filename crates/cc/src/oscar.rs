@@ -33,6 +33,7 @@ use crate::contract::{
 };
 use crate::estimator::{BatchRules, BatchedEstimator, Estimate, Sample};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
+use crate::relative::relate;
 
 /// Parameters of [`Oscar`].
 ///
@@ -450,6 +451,11 @@ impl CongestionControl for Oscar {
             u: Fixed::ONE,
             allowance: allowance(setup, Fixed::ONE),
         }
+    }
+
+    relate! { |setup|
+        part(): [estimator],
+        value(): [u, allowance],
     }
 
     fn on_ack(&mut self, setup: &Setup<OscarParams>, ack: &Ack, _int: &IntStack) {

@@ -23,6 +23,7 @@ use crate::contract::{
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
 use crate::params::{About, Described, Family, Value, presets};
+use crate::relative::{Relate, relate};
 use crate::scale::{Scale, Thresholds};
 use crate::{Divisor, Fixed};
 
@@ -439,6 +440,12 @@ fn change(from: Time, to: Time, unit: Time) -> Fixed {
     }
 }
 
+impl Relate for PatchedTimely {
+    relate! {
+        value(): [rate, previous, gradient, acked],
+    }
+}
+
 impl CongestionControl for PatchedTimely {
     type Params = PatchedTimelyParams;
 
@@ -453,6 +460,8 @@ impl CongestionControl for PatchedTimely {
     fn new(setup: &Setup<PatchedTimelyParams>, _now: Time) -> Self {
         Self::start(&setup.derived)
     }
+
+    relate! { as a part }
 
     fn on_ack(&mut self, setup: &Setup<PatchedTimelyParams>, ack: &Ack, _int: &IntStack) {
         let Setup { params, derived, .. } = setup;

@@ -32,6 +32,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::relative::relate;
 use crate::{Divisor, Fixed, Path};
 
 choice! {
@@ -362,6 +363,12 @@ impl CongestionControl for Poseidon {
             rtt: path.base_rtt,
             hop_delay: Time::ZERO,
         }
+    }
+
+    relate! { |setup|
+        value(): [cwnd, rtt, hop_delay],
+        // Compared with the times at which later packets are sent.
+        past(): [last_decrease],
     }
 
     fn on_ack(&mut self, setup: &Setup<PoseidonParams>, ack: &Ack, _int: &IntStack) {

@@ -30,6 +30,7 @@ use crate::contract::{
 use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
 use crate::ports::{Largest, Least, Port, Ports, stretched};
+use crate::relative::relate;
 use crate::tracked::TrackedRtt;
 use crate::{Divisor, Fixed};
 
@@ -453,6 +454,14 @@ impl CongestionControl for PowerTcp {
             last_update: 0,
             strongest: 0,
         }
+    }
+
+    relate! { |setup|
+        missing("the telemetry of its last acknowledgement"): [previous],
+        value(): [power, window, old],
+        path(&setup.path): [base_rtt],
+        ahead(): [last_update],
+        unread(): [strongest],
     }
 
     fn on_ack(&mut self, setup: &Setup<PowerTcpParams>, ack: &Ack, int: &IntStack) {

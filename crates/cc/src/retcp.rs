@@ -16,6 +16,7 @@ use crate::contract::{
 };
 use crate::newreno::{NewReno, NewRenoParams, SSTHRESH, reno};
 use crate::params::{About, Described, Family, Param, Value, param, presets};
+use crate::relative::relate;
 
 /// Parameters of [`ReTcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,11 @@ impl CongestionControl for ReTcp {
 
     fn new(setup: &Setup<ReTcpParams>, _now: Time) -> Self {
         Self { reno: NewReno::start(&setup.params.reno, &setup.path), jumped: false }
+    }
+
+    relate! { |setup|
+        part(): [reno],
+        value(): [jumped],
     }
 
     fn on_ack(&mut self, setup: &Setup<ReTcpParams>, ack: &Ack, _int: &IntStack) {

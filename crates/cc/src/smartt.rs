@@ -30,6 +30,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::Sample;
 use crate::params::{About, Described, Family, Param, Value, choice, param, presets};
+use crate::relative::relate;
 use crate::{Fixed, Path};
 
 choice! {
@@ -441,6 +442,11 @@ impl CongestionControl for Smartt {
         flow.limit(setup);
         flow.near_base_of = flow.cwnd;
         flow
+    }
+
+    relate! { |setup|
+        value(): [cwnd, near_base_of, near_base, marks, acked, to_ignore, inflight, due],
+        instant(): [window_end],
     }
 
     fn on_ack(&mut self, setup: &Setup<SmarttParams>, ack: &Ack, _int: &IntStack) {

@@ -25,6 +25,7 @@ use crate::patched_timely::{
     ErrorFunction, GRADIENT, Law, PREVIOUS_RTT, PatchedTimely, PatchedTimelyDerived, PatchedTimelyParams,
     coarse, fine, with_common_params,
 };
+use crate::relative::relate;
 use crate::scale::Scale;
 
 choice! {
@@ -243,6 +244,11 @@ impl CongestionControl for Sqcc {
 
     fn new(setup: &Setup<SqccParams>, _now: Time) -> Self {
         Self { common: PatchedTimely::start(&setup.derived.common), flows: 0 }
+    }
+
+    relate! { |setup|
+        part(): [common],
+        value(): [flows],
     }
 
     fn on_ack(&mut self, setup: &Setup<SqccParams>, ack: &Ack, _int: &IntStack) {

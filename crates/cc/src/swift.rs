@@ -33,6 +33,7 @@ use crate::contract::{
 use crate::median::{Filtered, Signal};
 use crate::order::{Sample, smoothed};
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::relative::{Relate, relate};
 use crate::{Divisor, Fixed};
 
 choice! {
@@ -585,6 +586,14 @@ pub(crate) const INTERNALS: [Internal; 3] = [
     Internal { name: "last_decrease", meaning: "when the window last shrank (t_last_decrease)" },
 ];
 
+impl Relate for Swift {
+    relate! {
+        value(): [cwnd, rtt, timeouts, measured],
+        // Compared with `rtt`, or with one measured later, of a packet that leaves after this instant.
+        since(*rtt): [last_decrease],
+    }
+}
+
 impl CongestionControl for Swift {
     type Params = SwiftParams;
 
@@ -599,6 +608,8 @@ impl CongestionControl for Swift {
     fn new(setup: &Setup<SwiftParams>, now: Time) -> Self {
         Self::start(setup.into(), now)
     }
+
+    relate! { as a part }
 
     fn on_ack(&mut self, setup: &Setup<SwiftParams>, ack: &Ack, _int: &IntStack) {
         self.measure(setup.into(), ack.rtt());

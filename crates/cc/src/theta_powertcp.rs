@@ -24,6 +24,7 @@ use crate::contract::{
 use crate::limits::{Update, floor_param, least_share};
 use crate::params::{About, Described, Family, Kernel, Param, Value, param, presets};
 use crate::powertcp::{Pacing, limited, shared_param};
+use crate::relative::relate;
 use crate::tracked::TrackedRtt;
 use crate::{Divisor, Fixed, Path};
 
@@ -294,6 +295,14 @@ impl CongestionControl for ThetaPowerTcp {
             old: window,
             last_update: 0,
         }
+    }
+
+    relate! { |setup|
+        value(): [previous_rtt, power, window, old],
+        instant(): [previous_at],
+        unread(): [arrival],
+        path(&setup.path): [base_rtt],
+        ahead(): [last_update],
     }
 
     fn on_ack(&mut self, setup: &Setup<ThetaPowerTcpParams>, ack: &Ack, _int: &IntStack) {

@@ -23,6 +23,7 @@ use crate::contract::{
 use crate::estimator::ewma;
 use crate::limits::RateWindow;
 use crate::params::{About, Described, Family, Kernel, Param, Value, choice, param, presets};
+use crate::relative::relate;
 use crate::scale::{Scale, Thresholds, scale_param};
 use crate::{Divisor, Fixed};
 
@@ -381,6 +382,11 @@ impl CongestionControl for Timely {
             mark: 0,
             increases: 0,
         }
+    }
+
+    relate! { |setup|
+        value(): [rate, previous, gradient, acked, increases],
+        ahead(): [mark],
     }
 
     /// Algorithm 1 (numbered as in the SQCC paper's reprint), with hyper increase.

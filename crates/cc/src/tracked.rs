@@ -7,6 +7,7 @@
 use incast_units::Time;
 
 use crate::contract::Path;
+use crate::relative::{Origin, See};
 
 /// Base RTTs of the path after which a span ends.
 const SPAN: u64 = 12;
@@ -48,6 +49,26 @@ impl TrackedRtt {
     /// The smallest RTT of both spans.
     pub(crate) fn get(&self) -> Time {
         self.least.min(self.earlier)
+    }
+}
+
+impl Origin {
+    /// A base RTT that is tracked on this path.
+    pub(crate) const fn path<'a>(&'a self, path: &'a Path) -> OfPath<'a> {
+        OfPath(self, path)
+    }
+}
+
+/// See [`Origin::path`].
+pub(crate) struct OfPath<'a>(&'a Origin, &'a Path);
+
+impl OfPath<'_> {
+    pub(crate) fn note(self, to: &mut dyn See, name: &'static str, rtt: &TrackedRtt) {
+        let (Self(origin, path), TrackedRtt { least, earlier, since }) = (self, rtt);
+        origin.value().note(to, name, least);
+        origin.value().note(to, name, earlier);
+        // After two spans both are forgotten; who does not forget reads no time.
+        origin.since(path.base_rtt.times(2 * SPAN)).note(to, name, since);
     }
 }
 

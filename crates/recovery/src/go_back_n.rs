@@ -1,7 +1,7 @@
 //! Go-back-N: the receiver accepts packets only in order, and after a loss the sender retransmits
 //! everything from the lost packet on (as RoCEv2 network cards do; DCQCN, SIGCOMM 2015, section 2.2).
 
-use crate::{Acknowledged, Cut, Log, Lost, Recovery, Report, SentPacket, Settings, Verdict};
+use crate::{Acknowledged, Cut, Log, Lost, Recovery, Report, See, SentPacket, Settings, Verdict};
 
 /// The sender's half.
 #[derive(Debug)]
@@ -32,6 +32,15 @@ impl GoBackN {
 impl Recovery for GoBackN {
     fn new(cut: Cut, _: &Settings) -> Self {
         Self { cut, unacknowledged: 0, next: 0, highest: 0, inflight: 0, log: Log::default() }
+    }
+
+    fn relate(&self, see: See<'_>) {
+        // The records are of packets that are acknowledged.
+        let Self { cut, unacknowledged, next, highest, inflight, log: _ } = self;
+        cut.relate(*next, see);
+        see("packets in flight", Some(next - unacknowledged));
+        see("highest packet", Some(highest - next));
+        see("bytes in flight", Some(*inflight));
     }
 
     #[inline]
@@ -124,6 +133,15 @@ pub struct InOrder {
 impl InOrder {
     /// The state before the first packet.
     pub const NEW: Self = Self { expected: 0, reported: u64::MAX, report_after: 0 };
+
+    /// Passes to `see` what can influence the future from `now` (ps) on of a receiver of all that was sent.
+    pub fn relate(&self, now: u64, see: See<'_>) {
+        let Self { expected, reported, report_after } = self;
+        // A hole that has closed is reported no more.
+        let is_open = reported == expected;
+        see("reported hole", Some(u64::from(is_open)));
+        see("next report", Some(if is_open { report_after.saturating_sub(now) } else { 0 }));
+    }
 
     /// Packet `number` (modulo 2^32) has arrived. A hole is reported again after `interval`.
     #[inline]

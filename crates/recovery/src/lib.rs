@@ -143,6 +143,17 @@ impl Cut {
         self.last = last;
     }
 
+    /// Passes to `see` what can influence the future of a sender that has sent all packets before `next`, which are
+    /// acknowledged.
+    fn relate(&self, next: u64, see: See<'_>) {
+        let Self { packets, full, last, short } = self;
+        see("packets left", Some(packets - next));
+        see("bytes of a full packet", Some(*full));
+        see("bytes of the last packet", Some(*last));
+        let later = short.iter().flat_map(|short| short.iter()).filter(|(number, _)| *number >= next);
+        see("short packets", Some(later.count() as u64));
+    }
+
     /// Bytes of the packets from `from` up to, and without, `to`.
     #[inline]
     pub fn bytes(&self, from: u64, to: u64) -> u64 {
@@ -188,6 +199,9 @@ pub struct Acknowledged {
     pub inflight: u64,
 }
 
+/// A receiver of the words of a state, each with the name of its field; `None`: the state cannot be compared.
+pub type See<'a> = &'a mut dyn FnMut(&'static str, Option<u64>);
+
 /// The sender's half of a loss recovery. Packets are numbered from 0.
 pub trait Recovery {
     /// Whether the receiver keeps packets that arrive out of order ([`AnyOrder`]) or drops them ([`InOrder`]).
@@ -195,6 +209,11 @@ pub trait Recovery {
 
     /// The state of a flow that has sent nothing.
     fn new(cut: Cut, settings: &Settings) -> Self;
+    /// Passes to `see` what can influence the future of a sender all of whose packets are acknowledged, relative to the
+    /// number of the next one. By default it cannot be compared.
+    fn relate(&self, see: See<'_>) {
+        see("recovery", None);
+    }
     /// The number of the packet to send next; `None` when there is none.
     fn next(&self) -> Option<u64>;
     /// The packet [`next`](Self::next) is sent. Returns whether it was sent before.

@@ -7,7 +7,8 @@
 //! was sent again is lost as well, the timer finds it, as with TCP's selective acknowledgements (RFC 6675).
 
 use crate::{
-    Acknowledged, Cut, Log, Lost, Recovery, Repair, Report, SentPacket, Settings, Verdict, first_of_bitmap,
+    Acknowledged, Cut, Log, Lost, Recovery, Repair, Report, See, SentPacket, Settings, Verdict,
+    first_of_bitmap,
 };
 
 /// Distance that the sender may be ahead of the first packet that is not acknowledged, and the number of
@@ -209,6 +210,39 @@ impl Recovery for Selective {
         }
     }
 
+    fn relate(&self, see: See<'_>) {
+        let Self {
+            cut,
+            // Settings.
+            repair: _,
+            threshold: _,
+            delay: _,
+            counts_delayed: _,
+            unacknowledged,
+            next,
+            inflight,
+            // Of packets that are acknowledged.
+            log: _,
+            lost,
+            // There is none.
+            first_lost: _,
+            judged,
+            edge,
+            above,
+            // Before all that is sent from now on.
+            latest: _,
+            // Of the last acknowledgement.
+            found: _,
+        } = self;
+        cut.relate(*next, see);
+        see("packets in flight", Some(next - unacknowledged));
+        see("bytes in flight", Some(*inflight));
+        see("lost packets", Some(*lost));
+        see("judged packets", Some(judged.saturating_sub(*unacknowledged)));
+        see("edge", Some(next.wrapping_sub(*edge)));
+        see("packets above the edge", Some(*above));
+    }
+
     #[inline]
     fn next(&self) -> Option<u64> {
         if self.lost > 0 {
@@ -346,6 +380,13 @@ pub struct AnyOrder {
 impl AnyOrder {
     /// The state before the first packet.
     pub const NEW: Self = Self { expected: 0, kept: Vec::new(), count: 0 };
+
+    /// Passes to `see` what can influence the future of a receiver of all that was sent.
+    pub fn relate(&self, see: See<'_>) {
+        // Without packets out of order the bitmap is empty.
+        let Self { expected: _, kept: _, count } = self;
+        see("packets out of order", Some(*count));
+    }
 
     const fn place(number: u64) -> (usize, u64) {
         ((number % WINDOW / 64) as usize, 1 << (number % 64))

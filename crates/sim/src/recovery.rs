@@ -7,7 +7,7 @@ use incast_net::describe::transport::{Recovery as Kind, Repair, Transport};
 use incast_units::Time;
 
 pub(crate) use incast_recovery::{
-    Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Recovery, Report, Selective, SentPacket,
+    Acknowledged, AnyOrder, Cut, GoBackN, InOrder, Log, Lost, Recovery, Report, See, Selective, SentPacket,
     Settings, Verdict,
 };
 
@@ -44,6 +44,9 @@ macro_rules! recoveries {
                 match kind {
                     $($(#[cfg($cfg)])? Kind::$variant => Self::$variant(<$recovery>::new(cut, settings)),)+
                 }
+            }
+            pub(crate) fn relate(&self, see: See<'_>) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.relate(see),)+ }
             }
             #[inline]
             pub(crate) fn next(&self) -> Option<u64> {
