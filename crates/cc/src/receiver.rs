@@ -6,6 +6,8 @@
 
 use incast_units::{Bytes, Time};
 
+use crate::relative::{Relate, relate};
+
 /// The amount that one acknowledgement covers before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, u8)]
@@ -215,6 +217,17 @@ impl Receiver {
         };
         *self = Self { notify_after: self.notify_after, ..Self::NEW };
         Some(echo)
+    }
+}
+
+impl Relate for Receiver {
+    relate! {
+        // Compared with the times at which later packets arrive.
+        past(): [notify_after],
+        value(): [inflight, payload, packets, marked],
+        instant(): [deadline],
+        // Of a held acknowledgement, of which `deadline` says whether there is one.
+        past(): [latest],
     }
 }
 

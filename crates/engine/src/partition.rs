@@ -437,6 +437,11 @@ impl<N> Partition<N> {
         }
     }
 
+    /// Whether no packet is on a link that leads here.
+    pub(crate) fn has_no_packets(&self) -> bool {
+        self.fabric.posted == u64::MAX && self.fabric.inboxes.iter().all(|inbox| inbox.active.is_empty())
+    }
+
     /// The nodes.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &N> {
         self.agendas.iter().map(|agenda| &agenda.node)

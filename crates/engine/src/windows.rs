@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use incast_net::describe::network::NodeId;
+use incast_net::record::tally::Counts;
 use incast_net::record::{Flusher, Sink};
 use incast_units::Time;
 
@@ -69,6 +70,16 @@ pub fn units(model: &impl Model) -> Vec<u32> {
     Layout::new(model).units_of_nodes()
 }
 
+/// An observer of the instants at which nothing is active and no packet is on its way.
+pub trait Observer<N> {
+    /// Returns whether it wants to see the nodes, given what was counted.
+    fn wants(&mut self, counts: &Counts) -> bool;
+
+    /// Sees the nodes after every event before `now` (ps), the time of the next one. [`ControlFlow::Break`] ends the run
+    /// there, as interrupted.
+    fn see(&mut self, now: u64, counts: &Counts, nodes: &mut dyn Iterator<Item = &N>) -> ControlFlow<()>;
+}
+
 /// Additional task of the first thread: it passes progress and records to the sink.
 struct Reporter<'a> {
     flusher: &'a mut Flusher,
@@ -121,6 +132,31 @@ pub fn run<M: Model>(
     flusher: &mut Flusher,
     sink: &mut dyn Sink,
 ) -> (Cause, u64, RunState<M::Node>) {
+    run_observed(model, limits, threads, nodes, flusher, sink, None)
+}
+
+/// Runs a model on one thread as [`run`] does, before the eyes of `observer`.
+pub fn run_before<M: Model>(
+    model: &M,
+    limits: Limits,
+    nodes: Vec<M::Node>,
+    flusher: &mut Flusher,
+    sink: &mut dyn Sink,
+    observer: &mut dyn Observer<M::Node>,
+) -> (Cause, u64, RunState<M::Node>) {
+    run_observed(model, limits, 1, nodes, flusher, sink, Some(observer))
+}
+
+/// Runs a model; only on one thread an observer sees all nodes.
+fn run_observed<M: Model>(
+    model: &M,
+    limits: Limits,
+    threads: usize,
+    nodes: Vec<M::Node>,
+    flusher: &mut Flusher,
+    sink: &mut dyn Sink,
+    observer: Option<&mut dyn Observer<M::Node>>,
+) -> (Cause, u64, RunState<M::Node>) {
     let layout = Layout::new(model);
     let judge = Judge::new(model, limits, layout.lookahead);
     let mut partitions = layout.partitions(nodes, model, threads);
@@ -134,10 +170,10 @@ pub fn run<M: Model>(
             .enumerate()
             .map(|(i, partition)| {
                 let (exchange, judge) = (memory.end(i + 1), &judge);
-                scope.spawn(move || run_partition(partition, exchange, judge, None))
+                scope.spawn(move || run_partition(partition, exchange, judge, None, None))
             })
             .collect();
-        let (cause, now, partition) = run_partition(first, memory.end(0), &judge, Some(reporter));
+        let (cause, now, partition) = run_partition(first, memory.end(0), &judge, Some(reporter), observer);
         let mut parts = vec![partition];
         for other in others {
             match other.join() {
@@ -164,6 +200,7 @@ fn run_partition<M: Model>(
     mut exchange: impl Exchange,
     judge: &Judge<'_, M>,
     mut reporter: Option<Reporter<'_>>,
+    mut observer: Option<&mut dyn Observer<M::Node>>,
 ) -> (Cause, u64, Partition<M::Node>) {
     let Judge { model, limits, .. } = *judge;
     let mut check_at = limits.deadlock_after;
@@ -179,6 +216,14 @@ fn run_partition<M: Model>(
             Ok(end) => end,
             Err((cause, now)) => return (cause, now, partition),
         };
+        if let Some(observer) = &mut observer
+            && !model.is_active(&all.counts)
+            && observer.wants(&all.counts)
+            && partition.has_no_packets()
+            && observer.see(all.next, &all.counts, &mut partition.nodes()).is_break()
+        {
+            return (Cause::Interrupted, all.next, partition);
+        }
         if let Some(at) = limits.deadlock_check(all.next, &mut check_at) {
             let holds = holds(partition.nodes(), at - limits.deadlock_after);
             if model.is_deadlock(exchange.share(holds)) {

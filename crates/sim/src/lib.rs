@@ -17,6 +17,7 @@ mod pauses;
 mod port;
 mod rank;
 mod recovery;
+mod relative;
 mod run;
 mod switch;
 

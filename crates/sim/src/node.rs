@@ -12,7 +12,9 @@ use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
 use crate::facts::flows::FlowFacts;
+use crate::host::work::Progress;
 use crate::port::Port;
+use crate::relative::State;
 
 /// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {
@@ -70,6 +72,12 @@ pub(crate) trait Behaviour: Sized {
     ) {
     }
 
+    /// Passes on what counts of it while the network is quiet. See [`relative`](crate::relative). By default it cannot be
+    /// compared.
+    fn relate(&self, _facts: &Self::Facts<'_>, state: &mut State, _work: &mut Progress) {
+        state.unless(true, "the kind");
+    }
+
     /// Borrows the sending side of a port to change it.
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port>;
 }
@@ -120,6 +128,11 @@ pub(crate) trait Inspect {
     /// Its pauses of others, asked for by `before`, which end only if a pause of its own ports does.
     fn holds(&self, _before: u64) -> Vec<Hold> {
         Vec::new()
+    }
+
+    /// Whether it has drawn about packets: by their positions and times, so that the same draws never come again.
+    fn has_drawn(&self) -> bool {
+        false
     }
 
     /// Returns the rules that it violates at the end of the run.

@@ -14,8 +14,10 @@ use crate::facts::Facts;
 use crate::host::Host;
 use crate::host::receiver::SlowHost;
 use crate::host::transport::Shared;
+use crate::host::work::Progress;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
+use crate::relative::State;
 use crate::switch::Switch;
 use crate::switch::bfc::BackpressureSwitch;
 use crate::switch::optical::OpticalSwitch;
@@ -118,6 +120,9 @@ macro_rules! nodes {
             }
             fn link_noticed<E: Effects>(&mut self, now: u64, port: PortId, up: bool, facts: &Facts, effects: &mut E) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.link_noticed(now, port, up, facts.as_ref(), effects),)+ }
+            }
+            fn relate(&self, facts: &Facts, state: &mut State, work: &mut Progress) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.relate(facts.as_ref(), state, work),)+ }
             }
             fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(node) => node.egress_mut(port),)+ }

@@ -29,6 +29,11 @@ impl PauseFrames {
         self.waiting.is_empty()
     }
 
+    /// Whether none waits and the far end is not paused.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && self.paused.is_empty()
+    }
+
     /// The far end must pause or resume `queue`; for each queue these alternate.
     pub(crate) fn ask(&mut self, now: u64, queue: u8, pause: bool) {
         if pause {

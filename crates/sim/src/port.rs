@@ -18,6 +18,7 @@ use incast_net::rules::Corruption;
 use incast_units::{Bytes, Rate, Time};
 
 use crate::rank;
+use crate::relative::State;
 
 /// The sending side of a port: until when it is busy, which queues are paused, and its totals.
 #[derive(Debug)]
@@ -153,6 +154,56 @@ impl Port {
             clock: None,
             pauses_recorded: None,
         }
+    }
+
+    /// Passes on what counts of it while no packet is on its way. See [`relative`](crate::relative).
+    pub(crate) fn relate(&self, state: &mut State) {
+        let Self {
+            rate,
+            ps_per_byte: _,
+            delay: _,
+            fastest: _,
+            busy_until,
+            down_since_busy_until,
+            waits_for_link,
+            fails_at,
+            last_arrival,
+            departure_requested,
+            departs_late: _,
+            is_listed,
+            paused,
+            // Results from here on; telemetry shows bytes, of which the algorithms that read it keep a copy.
+            paused_since: _,
+            paused_total: _,
+            transmitted: _,
+            packets: _,
+            drops: _,
+            dropped: _,
+            marked: _,
+            trimmed: _,
+            pauses_sent: _,
+            storms: _,
+            storm_drops: _,
+            receiver_drops: _,
+            peak: _,
+            corrupted: _,
+            is_special: _,
+            errors,
+            captured,
+            clock,
+            pauses_recorded,
+        } = self;
+        state.word("rate", rate.bps());
+        state.ahead("end of a packet", *busy_until);
+        state.ahead("last arrival", *last_arrival);
+        state.word("departure requested", *departure_requested);
+        state.word("listed", *is_listed);
+        state.word("waits for its link", *waits_for_link);
+        state.unless(down_since_busy_until.is_some() || *fails_at != u64::MAX, "the failure of the link");
+        state.unless(!paused.is_empty(), "a pause");
+        state.unless(errors.is_some(), "the draws about bit errors");
+        state.unless(clock.is_some(), "the waits for cycles of the clock, which are drawn for each packet,");
+        state.unless(captured.is_some() || pauses_recorded.is_some(), "the capture");
     }
 
     /// Serialization delay of `size` bytes at this port. (ps)

@@ -597,6 +597,7 @@ mod tests {
             seed: 1,
             until: Time::NEVER,
             stall_after: Time::NEVER,
+            reuse: Default::default(),
             threads: 1,
         };
         ResultInfo::begin("two writers", &simulation, &[])

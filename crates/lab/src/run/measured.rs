@@ -93,6 +93,7 @@ impl Measured {
             operations_ended: operations.len() as u64,
             unfinished_operations: open,
             bounds: job_bounds(simulation)?,
+            reuse: None,
             fingerprint,
             violations: Vec::new(),
         };

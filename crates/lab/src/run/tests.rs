@@ -79,6 +79,7 @@ fn simulation() -> Simulation {
         seed: 7,
         until: Time::from_ms(1),
         stall_after: Time::from_ms(1),
+        reuse: Default::default(),
         threads: 1,
     }
 }
@@ -157,6 +158,7 @@ fn finished(hops: u64) -> Outcome {
         operations_ended: 0,
         unfinished_operations: Vec::new(),
         bounds: Vec::new(),
+        reuse: None,
         fingerprint: 0xfeed,
         violations: Vec::new(),
     }

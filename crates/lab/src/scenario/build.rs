@@ -83,6 +83,7 @@ impl Scenario {
             seed: root.seed,
             until,
             stall_after,
+            reuse: root.run.reuse,
             threads: 1,
         };
         probe::check_rows(&simulation, root.run.until, &mut reading);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use incast_cc::any::Visitor;
 use incast_cc::params::{Described, Value};
+use incast_cc::relative::{Origin, See};
 use incast_cc::{
     Ack, AnyParams, CongestionControl, IntStack, Internal, Loss, Overhead, Path, Sent, Setup, SetupOf,
     Signals,
@@ -183,6 +184,8 @@ pub trait Controllers: Send {
     /// The internal quantities that have a value, each with its index in
     /// [`CongestionControl::INTERNALS`]. See [`CongestionControl::probe`].
     fn internals(&self, place: u32) -> Vec<(u16, Value)>;
+    /// See [`CongestionControl::relate`].
+    fn relate(&self, place: u32, origin: &Origin, see: &mut dyn See);
 }
 
 impl fmt::Debug for dyn Controllers {
@@ -273,6 +276,11 @@ impl<C: CongestionControl> Controllers for Pool<C> {
 
     fn on_timer(&mut self, place: u32, now: Time) -> Directive {
         self.call(place, |state, setup| state.on_timer(setup, now))
+    }
+
+    fn relate(&self, place: u32, origin: &Origin, see: &mut dyn See) {
+        let Flow { state, setup } = &self.flows[place as usize];
+        state.relate(setup, origin, see);
     }
 
     fn internals(&self, place: u32) -> Vec<(u16, Value)> {

@@ -11,6 +11,7 @@ pub mod impairments;
 pub(crate) mod named;
 pub mod network;
 pub mod probe;
+pub mod reuse;
 mod simulation;
 pub mod switch;
 pub mod transport;

@@ -2,7 +2,7 @@
 
 use incast_units::Time;
 
-use super::{algorithm, balancing, flow, impairments, network, probe, switch, transport, work};
+use super::{algorithm, balancing, flow, impairments, network, probe, reuse, switch, transport, work};
 
 /// Everything that a run needs.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Simulation {
     /// The run ends as stalled when no flow has received anything new for this long while flows are
     /// unfinished.
     pub stall_after: Time,
+    /// Whether parts that repeat themselves are simulated again. The results do not depend on it.
+    pub reuse: reuse::Reuse,
     /// Number of threads. The results do not depend on it.
     pub threads: usize,
 }

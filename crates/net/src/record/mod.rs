@@ -14,6 +14,7 @@ mod pause;
 mod place;
 mod port_sample;
 mod progress;
+mod reuse;
 pub mod sample;
 pub mod tally;
 mod totals;
@@ -38,6 +39,7 @@ pub use packet::{OwnPacket, PacketKind, PacketRecord};
 pub use pause::PauseRecord;
 pub use port_sample::PortSample;
 pub use progress::Progress;
+pub use reuse::{Repetition, Reused};
 pub use totals::PortTotals;
 
 records! {

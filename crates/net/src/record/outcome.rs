@@ -5,6 +5,7 @@ use incast_units::Time;
 use super::flow::FlowRecord;
 use super::limits::LimitRecord;
 use super::operation::OperationRecord;
+use super::reuse::Reused;
 use super::totals::PortTotals;
 use crate::describe::network::{NodeId, PortId};
 
@@ -82,6 +83,8 @@ pub struct Outcome {
     pub unfinished_operations: Vec<OperationRecord>,
     /// For each job how long it takes at least; `None` for one that neither sends nor computes.
     pub bounds: Vec<Option<Time>>,
+    /// What was found out about repetition, if what repeats itself was to be reused. No part of the results.
+    pub reuse: Option<Reused>,
     /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,
     /// Violated invariants; empty in a correct run.

@@ -142,6 +142,12 @@ impl Buffer {
         Bytes::new(self.peak)
     }
 
+    /// Whether nothing is in use and nobody is paused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.held == 0 && self.ingress.iter().flatten().all(|ingress| ingress.held == 0 && !ingress.paused)
+    }
+
     /// Returns the total size; without a limit [`u64::MAX`] bytes.
     #[must_use]
     pub const fn size(&self) -> Bytes {

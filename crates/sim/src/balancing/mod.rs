@@ -77,6 +77,11 @@ impl SwitchPolicies {
         Self { settings, stream: mix(seed ^ mix(u64::from(node) ^ STREAM)), policies: Vec::new() }
     }
 
+    /// Whether it has chosen for a packet: by draws about that packet.
+    pub(crate) fn has_drawn(&self) -> bool {
+        self.policies.iter().any(Option::is_some)
+    }
+
     /// The port for a packet whose policy is not 0; `None`: by its hash.
     pub(crate) fn choose(
         &mut self,

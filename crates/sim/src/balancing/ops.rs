@@ -7,6 +7,7 @@ use incast_net::describe::balancing::Settings;
 use incast_net::random::draw;
 
 use super::policy::Entropies;
+use crate::relative::State;
 
 /// A uniform 16-bit entropy for each packet.
 #[derive(Debug)]
@@ -25,6 +26,11 @@ impl Entropies for Uniform {
     fn choose(&mut self, _: u64) -> u16 {
         self.sent += 1;
         (draw(self.stream, self.sent) >> 48) as u16
+    }
+
+    fn relate(&self, state: &mut State) {
+        let Self { stream: _, sent } = self;
+        state.word("number of entropies drawn", *sent);
     }
 }
 
@@ -48,6 +54,11 @@ impl Entropies for Rounds {
         let (round, index) = (self.sent / self.paths, self.sent % self.paths);
         self.sent += 1;
         ((index ^ draw(self.stream, round)) & (self.paths - 1)) as u16
+    }
+
+    fn relate(&self, state: &mut State) {
+        let Self { stream: _, sent, paths: _ } = self;
+        state.word("number of entropies drawn", *sent);
     }
 }
 

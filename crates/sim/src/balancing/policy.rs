@@ -5,6 +5,8 @@ use core::fmt::Debug;
 use incast_net::describe::network::PortId;
 use incast_net::packet::Packet;
 
+use crate::relative::State;
+
 /// Report of an acknowledgement about the path of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
@@ -24,6 +26,9 @@ pub(crate) trait Entropies: Debug + Send {
 
     /// The retransmission timer has expired.
     fn timeout(&mut self, _now: u64) {}
+
+    /// Passes on what counts of it while nothing is in flight.
+    fn relate(&self, state: &mut State);
 }
 
 /// A switch's choice of the port of each packet.

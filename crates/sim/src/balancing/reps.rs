@@ -9,6 +9,7 @@ use incast_net::describe::balancing::Settings;
 use incast_net::random::draw;
 
 use super::policy::{Entropies, Feedback};
+use crate::relative::State;
 
 /// Entropies that are kept.
 const RING: usize = 8;
@@ -97,6 +98,21 @@ impl Entropies for Reps {
         if self.freeze > 0 && self.exploring == 0 && self.frozen.is_none() {
             self.frozen = Some((now.saturating_add(self.freeze), 0));
         }
+    }
+
+    fn relate(&self, state: &mut State) {
+        let Self { stream: _, draws, paths: _, freeze: _, ring, stored, fresh, exploring, frozen } = self;
+        state.word("number of entropies drawn", *draws);
+        // Places in the ring count from the oldest on.
+        let kept = (*stored).min(RING);
+        state.word("entropies", kept as u64);
+        for place in stored - kept..*stored {
+            state.word("entropies", ring[place % RING]);
+        }
+        state.word("fresh entropies", *fresh as u64);
+        state.word("explored paths", *exploring);
+        state.instant("end of the freeze", frozen.map_or(u64::MAX, |(end, _)| end));
+        state.word("frozen packets", frozen.map_or(0, |(_, sent)| sent as u64));
     }
 }
 

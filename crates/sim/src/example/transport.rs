@@ -330,6 +330,7 @@ pub(crate) mod tests {
             seed: 1,
             until: Time::from_ms(1),
             stall_after: Time::from_ms(1),
+            reuse: Default::default(),
             threads: 1,
         }
     }

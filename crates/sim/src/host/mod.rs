@@ -18,13 +18,14 @@ use nic::Nic;
 use program::{Program, Step};
 use transport::context::Context;
 use transport::{AnyTransport, Shared};
-use work::Work;
+use work::{Progress, Work};
 
 use crate::facts::flows::FlowFacts;
 use crate::facts::hosts::HostFacts;
 use crate::node::{Behaviour, FlowView, Inspect};
 use crate::port::Port;
 use crate::rank;
+use crate::relative::State;
 
 /// A host.
 #[derive(Debug)]
@@ -240,6 +241,21 @@ impl Behaviour for Host {
         if !up && nic.wire.is_paused_at_all() {
             nic.forget_pauses(now, effects);
             self.serve(now, facts, effects);
+        }
+    }
+
+    fn relate(&self, facts: &HostFacts, state: &mut State, progress: &mut Progress) {
+        // Its flows are a matter of the workload, and its table changes with the network.
+        let Self { node, table: _, nics, transport, program: _, work, sampled: _ } = self;
+        for (port, nic) in nics.iter().enumerate() {
+            state.part(|host| format!("card {port} of {host}"));
+            nic.relate(state);
+        }
+        state.part(str::to_owned);
+        transport.relate(&facts.flows, state, &mut progress.left);
+        state.part(|host| format!("the operations of {host}"));
+        if let Some(work) = work {
+            work.relate(*node, &facts.work, state, progress);
         }
     }
 

@@ -21,6 +21,7 @@ use incast_net::pause_map::PauseMap;
 use crate::packet_queue::PacketQueue;
 use crate::pauses::PauseFrames;
 use crate::port::Port;
+use crate::relative::State;
 
 /// Something that has data to send, usually a flow, by a number that its transport defines.
 pub(crate) type Source = u32;
@@ -104,6 +105,31 @@ impl Nic {
             pause_times: None,
             frames: None,
         }
+    }
+
+    /// Passes on what counts of it while nothing waits and no packet is on its way.
+    pub(crate) fn relate(&self, state: &mut State) {
+        let Self {
+            wire,
+            index: _,
+            replies: _,
+            replies_length,
+            ready: _,
+            ready_count,
+            // Only the order of sources that are ready counts.
+            turn: _,
+            // It counts while the port is busy.
+            leaving: _,
+            paused_sources,
+            // Only differences count.
+            pause_times: _,
+            frames,
+        } = self;
+        wire.relate(state);
+        state.word("bytes of replies", *replies_length);
+        state.word("ready sources", *ready_count as u64);
+        state.unless(paused_sources.is_some(), "backpressure flow control");
+        state.unless(frames.as_ref().is_some_and(|frames| !frames.is_quiet()), "a pause");
     }
 
     /// A source whose packets go into `queue` may send.

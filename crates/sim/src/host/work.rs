@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::NodeId;
-use incast_net::describe::work::{BESIDE, What};
+use incast_net::describe::work::{BESIDE, Operation, What};
 use incast_net::record::OperationRecord;
 use incast_units::Time;
 
 use crate::facts::edges::Edges;
 use crate::facts::work::WorkFacts;
 use crate::rank;
+use crate::relative::State as Relative;
 
 /// The operations of one host, by their position among them.
 #[derive(Debug)]
@@ -55,6 +56,54 @@ enum State {
     Ended,
     /// It will never start.
     LeftOut,
+}
+
+/// Whether an operation is a receive that depends on nothing: it starts at its time, whatever happens, and waits for its
+/// flow.
+pub(crate) fn waits_from_the_beginning(operation: &Operation) -> bool {
+    let Operation { what, after, after_start, .. } = operation;
+    matches!(what, What::Receive { .. }) && after.is_empty() && after_start.is_empty()
+}
+
+/// The progress of the operations of all hosts at an instant.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// Whether each operation has ended.
+    pub(crate) ended: Vec<bool>,
+    /// The operations that have begun, or of whose dependencies some are met, and that have not ended.
+    pub(crate) touched: Vec<Touched>,
+    /// Operations that become ready or end, by time. (ps)
+    pub(crate) due: Vec<(u64, u32)>,
+    /// Operations that wait for a processor, with when they became ready, each with the host and the processor.
+    pub(crate) queued: Vec<((NodeId, u16), u64, u32)>,
+    /// Number of messages that are left of each connection.
+    pub(crate) left: BTreeMap<u32, u32>,
+}
+
+/// An operation that has not ended and is not as it was at the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    pub(crate) operation: u32,
+    /// Dependencies that are not met.
+    pub(crate) unmet: u32,
+    /// Whether it is ready; when it started (ps), [`u64::MAX`] if it has not.
+    pub(crate) ready: bool,
+    pub(crate) start: u64,
+    /// Of a receive: whether the flow has arrived.
+    pub(crate) arrived: bool,
+}
+
+impl Progress {
+    /// The progress of this number of operations, of which nothing is known yet.
+    pub(crate) fn of(operations: usize) -> Self {
+        Self {
+            ended: vec![false; operations],
+            touched: Vec::new(),
+            due: Vec::new(),
+            queued: Vec::new(),
+            left: BTreeMap::new(),
+        }
+    }
 }
 
 /// One of the host's processors.
@@ -101,6 +150,44 @@ impl Work {
             }
         }
         Some(Box::new(work))
+    }
+
+    /// Adds its progress; passes on what belongs to no operation.
+    pub(crate) fn relate(
+        &self,
+        host: NodeId,
+        facts: &WorkFacts,
+        state: &mut Relative,
+        progress: &mut Progress,
+    ) {
+        let Self { operations, after: _, after_start: _, processors, due, ready } = self;
+        state.unless(!ready.is_empty(), "an operation that is about to start");
+        let number = |place: u32| operations[place as usize].operation;
+        progress.due.extend(due.iter().map(|Reverse((at, place))| (*at, number(*place))));
+        for (processor, Processor { is_busy, queue }) in processors {
+            state.word("processor", *processor);
+            state.word("busy", *is_busy);
+            let queued = queue.iter().map(|Reverse((since, place))| (*since, number(*place)));
+            progress.queued.extend(queued.map(|(since, operation)| ((host, *processor), since, operation)));
+        }
+        for Local { operation, what, state: of, unmet, arrived, start } in operations {
+            let described = &facts.operations[*operation as usize];
+            debug_assert_eq!(described.what, *what);
+            let all = (described.after.len() + described.after_start.len()) as u32;
+            match of {
+                State::Ended => progress.ended[*operation as usize] = true,
+                State::LeftOut => state.unless(true, "an operation that is left out"),
+                State::Waiting if *unmet == all && all > 0 && !arrived => {}
+                State::Started if waits_from_the_beginning(described) && !arrived => {}
+                State::Waiting | State::Ready | State::Started => progress.touched.push(Touched {
+                    operation: *operation,
+                    unmet: *unmet,
+                    ready: *of == State::Ready,
+                    start: if *of == State::Started { *start } else { u64::MAX },
+                    arrived: *arrived,
+                }),
+            }
+        }
     }
 
     /// The events at which operations become ready that depend on no other.

@@ -6,6 +6,7 @@ mod capture;
 mod deadlock;
 mod model;
 mod outcome;
+mod reuse;
 mod sampler;
 mod slot;
 mod stall;
@@ -19,6 +20,7 @@ use incast_net::Invalid;
 use incast_net::describe::Simulation;
 use incast_net::describe::flow::Flow;
 use incast_net::describe::network::{Network, NodeId};
+use incast_net::describe::reuse::Reuse;
 use incast_net::describe::transport::Transport;
 use incast_net::record::{FlowRecord, Flusher, Outcome, Sink, Watched};
 use incast_net::routing::route::Routes;
@@ -33,11 +35,19 @@ use watch::Watch;
 pub use bound::job_bounds;
 pub use timed::{PartTimes, Visits, run_timed};
 
-/// Runs a simulation to its end on `simulation.threads` threads.
+/// Runs a simulation to its end on `simulation.threads` threads; on one thread if what repeats itself is reused.
 ///
 /// # Errors
 /// When the description is inconsistent; nothing has run then.
 pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    match simulation.reuse {
+        Reuse::Off => run_all(simulation, sink),
+        Reuse::Exact => reuse::run(simulation, sink),
+    }
+}
+
+/// Runs all of a simulation.
+fn run_all(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
     let facts = prepare(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;
     let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());

@@ -121,12 +121,14 @@ pub(super) fn outcome(
         operations_ended: counts.ended,
         unfinished_operations,
         bounds,
+        reuse: None,
         fingerprint,
         violations,
     }
 }
 
-fn fingerprint(
+/// Returns the hash of all results.
+pub(super) fn fingerprint(
     flusher: &Flusher,
     ports: &[PortTotals],
     unfinished: &[FlowRecord],

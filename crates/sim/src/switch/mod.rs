@@ -10,6 +10,7 @@ pub(crate) mod bfc;
 pub(crate) mod optical;
 mod plain;
 pub(crate) mod queues;
+mod relative;
 pub(crate) mod scheduler;
 mod telemetry;
 pub(crate) mod tor;
@@ -39,9 +40,11 @@ use trimming::Trimming;
 use crate::balancing::SwitchPolicies;
 use crate::balancing::policy::Lengths;
 use crate::facts::fabric::Fabric;
+use crate::host::work::Progress;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
+use crate::relative::State;
 
 /// A switch.
 #[derive(Debug)]
@@ -443,6 +446,10 @@ impl Behaviour for Switch {
         Departures { next, last: self.last_departure }
     }
 
+    fn relate(&self, _: &Fabric, state: &mut State, _: &mut Progress) {
+        self.related(state);
+    }
+
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
         self.ports.get_mut(usize::from(port)).map(|egress| &mut egress.wire)
     }
@@ -478,6 +485,10 @@ impl Inspect for Switch {
             }
         }
         holds
+    }
+
+    fn has_drawn(&self) -> bool {
+        self.draws()
     }
 
     fn violations(&self) -> Vec<String> {

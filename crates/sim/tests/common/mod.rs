@@ -268,6 +268,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         seed: 1,
         until: Time::from_s(10),
         stall_after: Time::from_ms(500),
+        reuse: Default::default(),
         threads: 1,
     }
 }

@@ -1,6 +1,7 @@
 //! `[run]`: when the run ends, and the clocks of its nodes.
 
 use incast_sim::describe::network::Clock;
+use incast_sim::describe::reuse::Reuse;
 use incast_sim::describe::switch::Buffer;
 use incast_sim::describe::transport::Transport;
 use incast_units::Time;
@@ -15,6 +16,7 @@ use crate::problem::fault;
 use crate::topology::Topology;
 
 choice!(Clock);
+choice!(Reuse);
 
 section! {
     /// End of the run, and clocks.
@@ -28,6 +30,8 @@ section! {
         /// The clocks of hosts and switches; by default "100ppm" where an algorithm of the group loss (New Reno) may
         /// lose packets to a full queue, and "exact" everywhere else.
         clock: Option<Clock> = None,
+        /// Parts of the run that repeat an earlier part exactly, as the passes of a training job may.
+        reuse: Reuse = Reuse::Off,
     }
 }
 
@@ -81,7 +85,7 @@ fn usual_clock(sections: &Sections<'_>) -> Clock {
 
 /// Returns the time limit of the run, the time after which it counts as stalled, and the clocks of its nodes.
 pub(crate) fn settings(section: &Run, sections: &Sections<'_>) -> (Time, Time, Clock) {
-    let Run { until, stall_after, clock } = section;
+    let Run { until, stall_after, clock, reuse: _ } = section;
     let clock = clock.unwrap_or_else(|| usual_clock(sections));
     (until.unwrap_or(Time::NEVER), *stall_after, clock)
 }

@@ -6,6 +6,8 @@
 use incast_net::record::{Division, Limit};
 use incast_units::Time;
 
+use crate::relative::State;
+
 /// The number of limits that a sender itself can have: all but [`Limit::Connection`], which is the last.
 const LIMITS: usize = Limit::Connection as usize;
 /// Behind the limits: the queued parts of windows and of answers.
@@ -34,6 +36,16 @@ impl Account {
     pub(crate) const fn new(now: u64) -> Self {
         let (limit, leaving) = (Limit::Answer, Limit::Sending);
         Self { times: [0; LIMITS + 2], since: now, limit, leaving, paused: 0 }
+    }
+
+    /// Passes on what counts of it while its sender has nothing to send.
+    pub(crate) fn relate(&self, state: &mut State) {
+        // Of the times only differences count, and of the paused time one since the card was waited for.
+        let Self { times: _, since, limit, leaving, paused: _ } = self;
+        state.instant("divided time", *since);
+        state.word("limit", *limit as u64);
+        state.word("limit while it sends", *leaving as u64);
+        state.unless(*limit == Limit::Card, "a wait for the card");
     }
 
     /// The limit of a sender that has nothing to send.

@@ -1,5 +1,7 @@
 //! The interface of a transport, and its view of the host.
 
+use std::collections::BTreeMap;
+
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
@@ -15,6 +17,7 @@ use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::host::work::Work;
 use crate::node::FlowView;
+use crate::relative::State;
 
 /// The interface of a transport to a host and its network cards.
 ///
@@ -65,6 +68,12 @@ pub(crate) trait Transport {
 
     /// A timer that it scheduled has expired.
     fn on_timer<E: Effects>(&mut self, _event: Event, _cx: &mut Context<'_, E>) {}
+
+    /// Passes on what counts of it while every flow that has started is done, and for each connection of flows from here
+    /// the number of messages that are left. By default it cannot be compared.
+    fn relate(&self, _facts: &FlowFacts, state: &mut State, _left: &mut BTreeMap<u32, u32>) {
+        state.unless(true, "the transport");
+    }
 
     /// Passes each open flow from this host to `see`.
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView));

@@ -15,6 +15,8 @@ mod ndp;
 mod reply;
 mod window;
 
+use std::collections::BTreeMap;
+
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::transport::Kind;
@@ -32,6 +34,7 @@ use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::node::FlowView;
+use crate::relative::State;
 
 macro_rules! transports {
     ($($(#[cfg($cfg:meta)])? $variant:ident($transport:ty);)+) => {
@@ -101,6 +104,9 @@ macro_rules! transports {
             #[inline]
             pub(crate) fn on_timer<E: Effects>(&mut self, event: Event, cx: &mut Context<'_, E>) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.on_timer(event, cx),)+ }
+            }
+            pub(crate) fn relate(&self, facts: &FlowFacts, state: &mut State, left: &mut BTreeMap<u32, u32>) {
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.relate(facts, state, left),)+ }
             }
             pub(crate) fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.each_flow(nics, facts, see),)+ }

@@ -11,6 +11,7 @@ use incast_net::record::{Division, Limit};
 use incast_units::Time;
 
 use crate::host::transport::account::{Times, division};
+use crate::relative::State;
 
 /// A time that is not known yet.
 const NEVER: u64 = u64::MAX;
@@ -113,6 +114,21 @@ impl Connection {
             turns: VecDeque::from([turn]),
             closes: false,
         })
+    }
+
+    /// Passes on what counts of it while all messages that have started are done. How many are left is a matter of the
+    /// workload.
+    pub(super) fn relate(&self, state: &mut State) {
+        let Self { number: _, later, is_idle, left: _, started: _, turns, closes } = self;
+        state.word("started messages", later.len() as u64);
+        state.word("sent messages", turns.len() as u64);
+        state.word("idle", *is_idle);
+        state.word("closes a message", *closes);
+    }
+
+    /// The number of messages that are not done, whether started or not.
+    pub(super) fn left(&self) -> u32 {
+        self.left
     }
 
     /// Whether all messages that have started have been sent.

@@ -27,6 +27,7 @@ use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
 use crate::node::FlowView;
 use crate::rank;
+use crate::relative::State as Relative;
 
 /// The flows from and to one host. A source is the index of a sender.
 #[derive(Debug)]
@@ -402,6 +403,24 @@ impl Transport for Window {
         if changed {
             self.wake(now, entity, cx);
         }
+    }
+
+    fn relate(&self, facts: &FlowFacts, state: &mut Relative, left: &mut BTreeMap<u32, u32>) {
+        // The positions of flows, and scratch.
+        let Self { senders, free, places: _, connections, controllers, receivers, stack: _ } = self;
+        state.word("sending places", senders.len() as u64);
+        free.iter().for_each(|place| state.word("free sending place", *place));
+        for (number, place) in connections {
+            state.part(|_| format!("connection {number}"));
+            state.word("sending place", *place);
+            let Some(sender) = senders.get(*place as usize) else { continue };
+            let of = controllers.get(usize::from(sender.algorithm)).and_then(Option::as_deref);
+            sender.relate(of, facts, state);
+            left.extend(sender.connection.as_ref().map(|connection| (*number, connection.left())));
+        }
+        let idle = senders.iter().filter(|sender| sender.state != State::Done).count();
+        state.unless(idle != connections.len(), "a flow that is not done");
+        receivers.relate(state);
     }
 
     fn each_flow(&self, nics: &[Nic], facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
+use incast_cc::relative::{Origin, Relate};
 use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
 use incast_units::{Bytes, Time};
@@ -13,6 +14,7 @@ use crate::host::transport::incoming::{Incoming, NOWHERE};
 use crate::host::transport::reply::{path_back, send_back};
 use crate::rank;
 use crate::recovery::{AnyOrder, InOrder, Verdict, keeps};
+use crate::relative::State as Relative;
 
 /// The flows to one host.
 #[derive(Debug)]
@@ -113,6 +115,43 @@ impl State {
             due: NEVER,
             held: None,
         }
+    }
+
+    /// Passes on what counts of a connection all of whose messages so far have arrived.
+    fn relate(&self, state: &mut Relative) {
+        let Self {
+            order,
+            messages,
+            control,
+            open,
+            begun,
+            asked,
+            hash,
+            ack_delay,
+            // An event that comes before an acknowledgement is due does nothing.
+            due: _,
+            // What `control` says is held.
+            held: _,
+        } = self;
+        let now = state.now;
+        let see = &mut |field, word: Option<u64>| match word {
+            Some(word) => state.word(field, word),
+            None => state.unless(true, field),
+        };
+        match order {
+            Order::InOrder(order) => order.relate(now, see),
+            Order::Any(order) => order.relate(see),
+        }
+        let ends = messages.as_ref().map_or(0, |messages| messages.ends.len());
+        state.word("messages that have not arrived", ends as u64);
+        state.unless(control.is_holding(), "an acknowledgement that is held");
+        let origin = Origin { now: Time::from_ps(now), position: 0 };
+        control.relate(&origin, state);
+        state.word("open", *open);
+        state.word("begun", *begun);
+        state.word("asked", *asked);
+        state.word("hash of replies", *hash);
+        state.word("ack delay", ack_delay.ps());
     }
 
     /// Ensures that an event is pending no later than the held acknowledgement is due.
@@ -218,6 +257,22 @@ impl Receivers {
             connections: BTreeMap::new(),
             ended: BTreeMap::new(),
             open: OpenFlows::default(),
+        }
+    }
+
+    /// Passes on what counts of them while every flow that has started is done. Flows that are done are met again by no
+    /// packet, and those to come are a matter of the workload.
+    pub(super) fn relate(&self, state: &mut Relative) {
+        let Self { rules: _, incoming: _, states, free, connections, ended: _, open } = self;
+        state.word("open flows", open.count());
+        state.word("receiving places", states.len() as u64);
+        free.iter().for_each(|place| state.word("free receiving place", *place));
+        for (number, place) in connections {
+            state.part(|_| format!("connection {number}"));
+            state.word("receiving place", *place);
+            if let Some(of) = states.get(*place as usize) {
+                of.relate(state);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The sending side of one flow, or of the messages of one connection: its window, pacing and timers.
 
 mod limits;
+mod relative;
 
 use incast_cc::{Ack, IntStack, Loss, LossKind, Sent, Signals};
 use incast_engine::event::{Effects, Event};

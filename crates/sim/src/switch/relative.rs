@@ -1,0 +1,67 @@
+//! The state of a switch relative to an instant at which no packet is in it.
+
+use super::{Egress, Switch};
+use crate::relative::State;
+
+impl Switch {
+    /// Passes on what counts of it.
+    pub(super) fn related(&self, state: &mut State) {
+        let Self {
+            // It changes with the network.
+            table: _,
+            path: _,
+            hops: _,
+            ports,
+            buffer,
+            trimming,
+            queues: _,
+            ecn: _,
+            marks_at_enqueue: _,
+            telemetry: _,
+            stream: _,
+            int: _,
+            failures: _,
+            is_plain: _,
+            departs_late: _,
+            departing,
+            // It counts for nothing but the end of a run that has stalled.
+            last_departure: _,
+        } = self;
+        for (port, egress) in ports.iter().enumerate() {
+            state.part(|node| format!("port {port} of {node}"));
+            egress.related(state);
+        }
+        state.part(str::to_owned);
+        state.word("departing ports", departing.len() as u64);
+        state.unless(!buffer.is_empty(), "the use of the buffer");
+        state.unless(trimming.is_some(), "the draws about trimming");
+        state.unless(self.draws(), "the draws about packets");
+    }
+
+    /// Whether it has drawn about packets, or may have.
+    pub(super) fn draws(&self) -> bool {
+        self.hops.has_drawn() || self.ports.iter().any(Egress::may_have_drawn)
+    }
+}
+
+impl Egress {
+    fn related(&self, state: &mut State) {
+        let Self { wire, queues, scheduler, frames, marking: _, rate, has_failed } = self;
+        wire.relate(state);
+        state.word("bytes in queues", queues.length());
+        // Of it no number is a time.
+        state.text("scheduler", scheduler);
+        state.word("index of the rate", *rate);
+        state.word("has failed", *has_failed);
+        state.unless(frames.as_ref().is_some_and(|frames| !frames.is_quiet()), "a pause");
+    }
+
+    /// Whether a queue was ever as long as one for which marks are drawn.
+    fn may_have_drawn(&self) -> bool {
+        let draws = |marking: &super::Marking| {
+            let (kmin, kmax) = (marking.kmin().get(), marking.kmax().get());
+            kmin + 1 < kmax && self.wire.peak > kmin
+        };
+        self.marking.as_ref().is_some_and(draws)
+    }
+}

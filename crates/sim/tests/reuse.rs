@@ -1,0 +1,206 @@
+//! Reuse of what repeats itself: results are the same, bit by bit, whether it is simulated again or not.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::*;
+use incast_cc::Fixed;
+use incast_sim::Simulation;
+use incast_sim::describe::Named;
+use incast_sim::describe::balancing::Balancing;
+use incast_sim::describe::flow::Flow;
+use incast_sim::describe::network::Network;
+use incast_sim::describe::reuse::Reuse;
+use incast_sim::describe::switch::{Ecn, MarkingPoint};
+use incast_sim::describe::transport::Recovery;
+use incast_sim::describe::work::{Operation, What};
+use incast_sim::random::draw;
+use incast_sim::record::{Outcome, Reused};
+use incast_units::{Bytes, Time};
+
+/// A job under construction: its operations follow those of the jobs before.
+struct Job {
+    number: u16,
+    hosts: Vec<u32>,
+    /// For each host, what the next send waits for.
+    before: Vec<Vec<u32>>,
+}
+
+/// A workload under construction.
+#[derive(Default)]
+struct Work {
+    flows: Vec<Flow>,
+    operations: Vec<Operation>,
+    connections: BTreeMap<(u16, u32, u32), u32>,
+}
+
+impl Work {
+    fn add(&mut self, job: u16, host: u32, what: What, after: &[u32]) -> u32 {
+        self.operations.push(Operation {
+            host,
+            what,
+            after: after.to_vec(),
+            after_start: Vec::new(),
+            start_before: Time::NEVER,
+            earliest: Time::ZERO,
+            job,
+        });
+        self.operations.len() as u32 - 1
+    }
+
+    /// Sends a message; returns its send and its receive.
+    fn send(&mut self, job: u16, [from, to]: [u32; 2], size: u64, after: &[u32]) -> [u32; 2] {
+        let next = self.connections.len() as u32;
+        let connection = *self.connections.entry((job, from, to)).or_insert(next);
+        let index = self.flows.len() as u32;
+        let key = draw(99, u64::from(connection));
+        self.flows.push(Flow { key, connection: Some(connection), ..flow(from, to, size, Time::ZERO) });
+        let send = self.add(job, from, What::Send { flow: index }, after);
+        [send, self.add(job, to, What::Receive { flow: index }, &[])]
+    }
+
+    /// A pass: each host of the job sends to those at these distances, and computes when it is done with all.
+    fn pass(&mut self, job: &mut Job, distances: &[usize], size: u64, compute: Time) {
+        let count = job.hosts.len();
+        let mut done = vec![Vec::new(); count];
+        for (place, host) in job.hosts.clone().into_iter().enumerate() {
+            for distance in distances {
+                let other = (place + distance) % count;
+                let ends = [host, job.hosts[other]];
+                let [send, receive] = self.send(job.number, ends, size, &job.before[place].clone());
+                done[place].push(send);
+                done[other].push(receive);
+            }
+        }
+        for (place, done) in done.into_iter().enumerate() {
+            let what = What::Compute { time: compute, processor: 0 };
+            let host = job.hosts[place];
+            job.before[place] = vec![self.add(job.number, host, what, &done)];
+        }
+    }
+
+    fn job(&self, number: u16, hosts: Vec<u32>) -> Job {
+        Job { number, before: vec![Vec::new(); hosts.len()], hosts }
+    }
+
+    fn on(self, network: Network, algorithm: &str) -> Simulation {
+        let mut sim = simulation(network, vec![common::algorithm(algorithm, &[])], Vec::new());
+        (sim.flows, sim.operations) = (self.flows, self.operations);
+        sim
+    }
+}
+
+/// Compares runs with and without reuse, on both engines; returns the outcome with it.
+fn compare(sim: &Simulation) -> Outcome {
+    let (all, kept) = run(sim);
+    let (reused, others) = run(&Simulation { reuse: Reuse::Exact, ..sim.clone() });
+    assert_eq!(kept.flows, others.flows);
+    assert_eq!(kept.operations, others.operations);
+    assert_eq!(kept.limits, others.limits);
+    assert_eq!(Outcome { reuse: None, ..reused.clone() }, all);
+    reused
+}
+
+fn reuse(outcome: &Outcome) -> &Reused {
+    outcome.reuse.as_ref().expect("reuse was asked for")
+}
+
+/// Passes of a ring of hosts on a star.
+fn ring_of(hosts: u32, passes: u32, algorithm: &str) -> Simulation {
+    let mut work = Work::default();
+    let mut job = work.job(0, (0..hosts).collect());
+    for _ in 0..passes {
+        work.pass(&mut job, &[1], 50_000, us(30));
+    }
+    work.on(star(hosts, gbps(100), us(1)), algorithm)
+}
+
+#[test]
+fn a_thousand_passes_cost_less_than_five() {
+    let one = run(&ring_of(8, 1, "constant")).0.hops;
+    let outcome = compare(&ring_of(8, 1000, "constant"));
+    let Reused { repetition, simulated_hops, .. } = reuse(&outcome);
+    let repetition = repetition.unwrap_or_else(|| panic!("{:?}", reuse(&outcome)));
+    assert_eq!((outcome.hops, repetition.hops, repetition.flows), (1000 * one, one, 8));
+    assert!(*simulated_hops <= 5 * one, "{simulated_hops} of {one} a pass");
+}
+
+#[test]
+fn what_differs_is_said() {
+    // The second half of the passes sends more: only the first half repeats itself.
+    let mut work = Work::default();
+    let mut job = work.job(0, (0..4).collect());
+    for pass in 0..40 {
+        work.pass(&mut job, &[1], if pass < 30 { 50_000 } else { 70_000 }, us(30));
+    }
+    let outcome = compare(&work.on(star(4, gbps(100), us(1)), "constant"));
+    assert!(reuse(&outcome).repetition.is_some_and(|repetition| (25..30).contains(&repetition.copies)));
+    // Samples are of times that do not shift.
+    let mut sim = ring_of(4, 9, "constant");
+    sim.probes.ports = vec![(0, 0)];
+    let outcome = run(&Simulation { reuse: Reuse::Exact, ..sim }).0;
+    assert_eq!(reuse(&outcome).reason.as_deref(), Some("samples are taken, at times that do not shift"));
+}
+
+/// Returns a random periodic workload, by number.
+fn random(seed: u64, algorithm: &str, balancing: Balancing) -> Simulation {
+    let pick = |item: u64, from: u64, to: u64| from + draw(seed, item) % (to - from + 1);
+    let mut work = Work::default();
+    let network = match pick(0, 0, 1) {
+        0 => star(8, gbps(100), us(1)),
+        _ => fat_tree(4, gbps(100), us(1)),
+    };
+    let jobs = pick(1, 1, 2) as u16;
+    let size = pick(2, 1, 120_000);
+    // Jobs of one length stay together, others do not.
+    let computes = [us(pick(3, 5, 200)), us(pick(4, 5, 200))];
+    for number in 0..jobs {
+        let hosts = (0..4).map(|host| host + 4 * u32::from(number)).collect();
+        let mut job = work.job(number, hosts);
+        let compute = computes[usize::from(number) * (pick(5, 0, 1) as usize)];
+        let distances: &[usize] = [&[1][..], &[1, 2, 3], &[1, 3]][pick(6, 0, 2) as usize];
+        for pass in 0..pick(7, 3, 24) {
+            // Some have a period of two passes.
+            let more = if pass % 2 == 1 { pick(8, 0, 1) * 20_000 } else { 0 };
+            work.pass(&mut job, distances, size + more, compute);
+        }
+    }
+    let mut sim = work.on(network, algorithm);
+    sim.flows.iter_mut().for_each(|flow| flow.balancing = balancing);
+    // From one length on, or by draws.
+    let ecn = |kmax| {
+        let (pmax, reference, at) = (Fixed::ONE, None, MarkingPoint::Dequeue);
+        Ecn { kmin: Bytes::new(20_000), kmax: Bytes::new(kmax), pmax, reference, at }
+    };
+    sim.switch.ecn = [Some(ecn(20_000)), Some(ecn(80_000)), None][pick(9, 0, 2) as usize];
+    if pick(10, 0, 1) == 0 {
+        sim.transport.recovery = Recovery::Selective;
+    }
+    if pick(11, 0, 3) == 0 {
+        // In the middle of some copy.
+        sim.until = us(pick(12, 100, 2_000));
+    }
+    sim
+}
+
+#[test]
+fn random_workloads_have_the_same_results() {
+    let seeds = std::env::var("REUSE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(3);
+    let mut counts = BTreeMap::new();
+    for info in incast_cc::any::CATALOGUE {
+        for (balancing, name, _) in Balancing::ALL {
+            for seed in 0..seeds {
+                let sim = random(seed, info.name, *balancing);
+                let reused = compare(&sim).reuse.expect("reuse was asked for");
+                let found = reused.repetition.is_some();
+                println!("{} {name} {seed}: {reused:?}", info.name);
+                let count: &mut [u32; 2] = counts.entry((info.name, *name)).or_default();
+                count[0] += u32::from(found);
+                count[1] += 1;
+            }
+        }
+    }
+    println!("{counts:?}");
+    assert!(counts[&("constant", "ecmp")][0] > 0);
+}
