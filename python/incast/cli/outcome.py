@@ -49,6 +49,8 @@ def ending(label: str, result: Result) -> str:
     outcome = result.info["outcome"]
     lines = [paragraph(f"{label}: {outcome['why']}")]
     lines += [f"  flow {w['flow']}: {w['waits_for']}" for w in outcome.get("waiting", [])]
+    if reuse := outcome.get("reuse"):
+        lines.append(paragraph(reuse["said"], "  "))
     for violation in outcome["violations"]:
         lines.append(paragraph(f"invariant violated, please report this: {violation}", "  "))
     return "\n".join(lines)

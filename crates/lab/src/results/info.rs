@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use incast_sim::Simulation;
-use incast_sim::record::{End, Outcome};
+use incast_sim::record::{End, Outcome, Repetition, Reused};
 use incast_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -182,10 +182,55 @@ pub struct OutcomeInfo {
     pub packets_in_flight: u64,
     /// Violated invariants; empty in a correct run.
     pub violations: Vec<String>,
+    /// Of a run that was to reuse what repeats itself: what was found.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reuse: Option<ReuseInfo>,
     /// Wall time of the simulation.
     pub wall_s: f64,
     /// Packet-hops per second of wall time.
     pub hops_per_s: f64,
+}
+
+/// What repeats itself in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReuseInfo {
+    /// What was found, in a sentence.
+    pub said: String,
+    /// Number of instants at which the network was quiet, whose states were compared.
+    pub quiet_instants: u64,
+    /// Packet-hops that were simulated; the others were written from these.
+    pub simulated_hops: u64,
+    /// Number of copies that were written of the part that repeats itself.
+    pub copies: u32,
+    /// Begin and length of that part.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from_ps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub period_ps: Option<u64>,
+}
+
+impl From<&Reused> for ReuseInfo {
+    fn from(reused: &Reused) -> Self {
+        let Reused { instants, repetition, reason, simulated_hops } = reused;
+        let said = match (repetition, reason) {
+            (Some(Repetition { from, period, copies, flows, hops }), _) => {
+                format!(
+                    "from {from} on the state repeats itself every {period} ({flows} flows, {hops} hops): {copies} \
+                     copies were not simulated"
+                )
+            }
+            (None, Some(reason)) => format!("nothing was reused: {reason}"),
+            (None, None) => "nothing was reused: the state did not come again".to_owned(),
+        };
+        Self {
+            said,
+            quiet_instants: *instants,
+            simulated_hops: *simulated_hops,
+            copies: repetition.map_or(0, |repetition| repetition.copies),
+            from_ps: repetition.map(|repetition| repetition.from.ps()),
+            period_ps: repetition.map(|repetition| repetition.period.ps()),
+        }
+    }
 }
 
 /// A flow that could not go on.
@@ -305,6 +350,7 @@ impl OutcomeInfo {
             packets_resent: None,
             packets_in_flight: outcome.in_flight,
             violations: outcome.violations.clone(),
+            reuse: outcome.reuse.as_ref().map(ReuseInfo::from),
             wall_s,
             hops_per_s: if wall_s > 0.0 { outcome.hops as f64 / wall_s } else { 0.0 },
         };

@@ -57,6 +57,13 @@ impl Sender {
             base_rtt,
         } = self;
         let next = recovery.position();
+        // What the congestion control does differently makes the rest differ: it is named first.
+        let payload = facts.sizes(*algorithm).payload;
+        let origin = Origin { now: Time::from_ps(state.now), position: next.wrapping_mul(payload) };
+        match controllers {
+            Some(controllers) => controllers.relate(*controller, &origin, state),
+            None => state.unless(true, "the congestion control"),
+        }
         state.text("state", of_sender);
         state.word("queue", *queue);
         state.word("back-off", *backoff);
@@ -92,11 +99,5 @@ impl Sender {
         let due = if *deadline <= state.now { *control_event } else { *deadline };
         state.instant("timer", due);
         state.word("base RTT", *base_rtt);
-        let payload = facts.sizes(*algorithm).payload;
-        let origin = Origin { now: Time::from_ps(state.now), position: next.wrapping_mul(payload) };
-        match controllers {
-            Some(controllers) => controllers.relate(*controller, &origin, state),
-            None => state.unless(true, "the congestion control"),
-        }
     }
 }
