@@ -598,6 +598,7 @@ mod tests {
             until: Time::NEVER,
             stall_after: Time::NEVER,
             reuse: Default::default(),
+            draws: Default::default(),
             threads: 1,
         };
         ResultInfo::begin("two writers", &simulation, &[])

@@ -80,6 +80,7 @@ fn simulation() -> Simulation {
         until: Time::from_ms(1),
         stall_after: Time::from_ms(1),
         reuse: Default::default(),
+        draws: Default::default(),
         threads: 1,
     }
 }

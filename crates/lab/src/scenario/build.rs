@@ -84,6 +84,7 @@ impl Scenario {
             until,
             stall_after,
             reuse: root.run.reuse,
+            draws: root.run.draws,
             threads: 1,
         };
         probe::check_rows(&simulation, root.run.until, &mut reading);

@@ -38,6 +38,8 @@ pub struct Simulation {
     pub stall_after: Time,
     /// Whether parts that repeat themselves are simulated again. The results do not depend on it.
     pub reuse: reuse::Reuse,
+    /// The random draws about packets.
+    pub draws: reuse::Draws,
     /// Number of threads. The results do not depend on it.
     pub threads: usize,
 }

@@ -12,6 +12,7 @@ use incast_units::Bytes;
 
 use super::policy::{Lengths, PerHop};
 use super::random::one_of;
+use crate::relative::State;
 
 /// Packets below this size go by their hash. (B)
 const SMALLEST: u16 = 100;
@@ -83,6 +84,17 @@ impl PerHop for Adaptive {
         let stream = self.stream;
         let best = self.best(now, group, |port| queues.length(port));
         Some(one_of(best, stream, packet))
+    }
+
+    fn relate(&self, state: &mut State) {
+        let Self { stream: _, thresholds: _, interval: _, classes, best: _ } = self;
+        // A class counts until it is looked up again.
+        let now = state.now;
+        for (port, (class, until)) in classes.iter().filter(|(_, (_, until))| *until > now) {
+            state.word("port", *port);
+            state.word("class", *class as u64);
+            state.instant("end of the class", *until);
+        }
     }
 }
 

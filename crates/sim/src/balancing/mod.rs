@@ -11,9 +11,11 @@ pub(crate) mod policy;
 pub(crate) mod random;
 mod reps;
 
+use incast_net::describe::Simulation;
 use incast_net::describe::balancing::{Balancing, Settings};
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{ONE_PATH, Packet, PolicyId};
+use incast_net::describe::reuse::Draws;
+use incast_net::packet::{Kind, ONE_PATH, Packet, PolicyId};
 use incast_net::random::mix;
 
 use adaptive::Adaptive;
@@ -21,6 +23,8 @@ use ops::{Rounds, Uniform};
 use policy::{Entropies, Lengths, PerHop};
 use random::Random;
 use reps::Reps;
+
+use crate::relative::State;
 
 /// The state of a new flow's policy, from the settings and the flow's stream of random draws.
 type NewEntropies = fn(&Settings, u64) -> Box<dyn Entropies>;
@@ -70,16 +74,20 @@ pub(crate) struct SwitchPolicies {
     settings: Settings,
     stream: u64,
     policies: Vec<Option<Box<dyn PerHop>>>,
+    /// Whether draws are of what packets of each pass have alike.
+    again: bool,
 }
 
 impl SwitchPolicies {
-    pub(crate) fn new(settings: Settings, seed: u64, node: NodeId) -> Self {
-        Self { settings, stream: mix(seed ^ mix(u64::from(node) ^ STREAM)), policies: Vec::new() }
+    pub(crate) fn new(simulation: &Simulation, node: NodeId) -> Self {
+        let &Simulation { balancing: settings, seed, draws, .. } = simulation;
+        let stream = mix(seed ^ mix(u64::from(node) ^ STREAM));
+        Self { settings, stream, policies: Vec::new(), again: draws == Draws::PerPass }
     }
 
-    /// Whether it has chosen for a packet: by draws about that packet.
+    /// Whether it has chosen for a packet: by draws about that packet alone.
     pub(crate) fn has_drawn(&self) -> bool {
-        self.policies.iter().any(Option::is_some)
+        !self.again && self.policies.iter().any(Option::is_some)
     }
 
     /// The port for a packet whose policy is not 0; `None`: by its hash.
@@ -100,8 +108,33 @@ impl SwitchPolicies {
             self.policies.resize_with(place + 1, || None);
         }
         let policy = self.policies[place].get_or_insert_with(|| new(&self.settings, self.stream));
+        if self.again {
+            return policy.choose(now, &alike(now, packet), group, queues);
+        }
         policy.choose(now, packet, group, queues)
     }
+
+    /// Passes on what counts of them while no packet is in the switch, apart from draws about packets.
+    pub(crate) fn relate(&self, state: &mut State) {
+        self.policies.iter().flatten().for_each(|policy| policy.relate(state));
+    }
+}
+
+/// Returns a packet with an identity for draws that is the same in each pass: the number of the packet since its
+/// connection had nothing to send; of an acknowledgement the time that its packet was on the way, and the bytes in flight
+/// then.
+fn alike(now: u64, packet: &Packet) -> Packet {
+    let mut alike = *packet;
+    let identity = match packet.kind {
+        Kind::Ack | Kind::Nack | Kind::Cnp => {
+            let ack = packet.ack(now);
+            mix(u64::from(ack.inflight)) ^ ack.received.wrapping_sub(ack.sent)
+        }
+        _ => packet.identity(),
+    };
+    let [low, high, ..] = [identity as u32, (identity >> 32) as u32];
+    [alike.body.0[0], alike.body.0[1], alike.body.0[2], alike.body.0[3]] = [low, high, 0, 0];
+    alike
 }
 
 #[cfg(test)]

@@ -28,9 +28,13 @@ impl Entropies for Uniform {
         (draw(self.stream, self.sent) >> 48) as u16
     }
 
-    fn relate(&self, state: &mut State) {
+    fn draw_again(&mut self) {
+        self.sent = 0;
+    }
+
+    fn relate(&self, state: &mut State, again: bool) {
         let Self { stream: _, sent } = self;
-        state.word("number of entropies drawn", *sent);
+        state.word("number of entropies drawn", if again { 0 } else { *sent });
     }
 }
 
@@ -56,9 +60,13 @@ impl Entropies for Rounds {
         ((index ^ draw(self.stream, round)) & (self.paths - 1)) as u16
     }
 
-    fn relate(&self, state: &mut State) {
+    fn draw_again(&mut self) {
+        self.sent = 0;
+    }
+
+    fn relate(&self, state: &mut State, again: bool) {
         let Self { stream: _, sent, paths: _ } = self;
-        state.word("number of entropies drawn", *sent);
+        state.word("number of entropies drawn", if again { 0 } else { *sent });
     }
 }
 

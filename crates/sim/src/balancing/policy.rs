@@ -27,8 +27,11 @@ pub(crate) trait Entropies: Debug + Send {
     /// The retransmission timer has expired.
     fn timeout(&mut self, _now: u64) {}
 
-    /// Passes on what counts of it while nothing is in flight.
-    fn relate(&self, state: &mut State);
+    /// Its draws from now on are those of the beginning.
+    fn draw_again(&mut self);
+
+    /// Passes on what counts of it while nothing is in flight; `again`: its draws begin again with the next packet.
+    fn relate(&self, state: &mut State, again: bool);
 }
 
 /// A switch's choice of the port of each packet.
@@ -37,6 +40,9 @@ pub(crate) trait PerHop: Debug + Send {
     /// number. `queues` are the queues of all ports of the switch. `None`: by the packet's hash.
     fn choose(&mut self, now: u64, packet: &Packet, group: &[PortId], queues: &dyn Lengths)
     -> Option<PortId>;
+
+    /// Passes on what counts of it while no packet is in the switch, apart from its draws about packets.
+    fn relate(&self, state: &mut State);
 }
 
 /// The lengths of the queues of a switch.

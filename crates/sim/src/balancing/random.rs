@@ -5,6 +5,7 @@ use incast_net::packet::Packet;
 use incast_net::random::{draw, mix};
 
 use super::policy::{Lengths, PerHop};
+use crate::relative::State;
 
 #[derive(Debug)]
 pub(super) struct Random {
@@ -21,6 +22,8 @@ impl PerHop for Random {
     fn choose(&mut self, _: u64, packet: &Packet, group: &[PortId], _: &dyn Lengths) -> Option<PortId> {
         Some(one_of(group, self.stream, packet))
     }
+
+    fn relate(&self, _: &mut State) {}
 }
 
 /// One of the ports, all of them equally likely. The draw depends on the switch and on the copy of the packet.

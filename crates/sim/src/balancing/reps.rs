@@ -100,9 +100,13 @@ impl Entropies for Reps {
         }
     }
 
-    fn relate(&self, state: &mut State) {
+    fn draw_again(&mut self) {
+        self.draws = 0;
+    }
+
+    fn relate(&self, state: &mut State, again: bool) {
         let Self { stream: _, draws, paths: _, freeze: _, ring, stored, fresh, exploring, frozen } = self;
-        state.word("number of entropies drawn", *draws);
+        state.word("number of entropies drawn", if again { 0 } else { *draws });
         // Places in the ring count from the oldest on.
         let kept = (*stored).min(RING);
         state.word("entropies", kept as u64);

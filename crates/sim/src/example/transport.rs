@@ -331,6 +331,7 @@ pub(crate) mod tests {
             until: Time::from_ms(1),
             stall_after: Time::from_ms(1),
             reuse: Default::default(),
+            draws: Default::default(),
             threads: 1,
         }
     }

@@ -11,6 +11,7 @@ use incast_net::describe::balancing::{self, Acknowledgements};
 use incast_net::describe::flow::Flow;
 use incast_net::describe::impairments::Share;
 use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::reuse::Draws;
 use incast_net::describe::transport::{BaseRtt, Counting, Kind, Transport};
 use incast_net::packet::{flag, without_entropy};
 use incast_net::record::FlowRecord;
@@ -99,6 +100,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) transport: Transport,
     pub(crate) balancing: balancing::Settings,
     pub(crate) seed: u64,
+    /// Whether the draws about packets of a connection begin again after a pause.
+    pub(crate) draws_again: bool,
     /// A sender that waits longer than this for the time of its next packet at its rate has not stalled. (ps)
     pub(crate) long_wait: u64,
     pub(crate) fabric: Fabric,
@@ -162,6 +165,7 @@ impl<'a> FlowFacts<'a> {
             algorithms,
             balancing: simulation.balancing,
             seed: simulation.seed,
+            draws_again: simulation.draws == Draws::PerPass,
             // Packets of a shorter distance arrive often enough by themselves.
             long_wait: simulation.stall_after.ps() / 2,
             fabric,

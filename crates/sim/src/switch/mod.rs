@@ -23,6 +23,7 @@ use incast_engine::model::{Arrival, Departures, Hold};
 use incast_net::canary::{self, Canary};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, Out, PortId};
+use incast_net::describe::reuse::Draws;
 use incast_net::describe::switch::{Ecn, MarkingPoint, Switch as Description, Telemetry};
 use incast_net::packet::{IntRecords, Kind, ONE_PATH, Packet, flag};
 use incast_net::queue_set::QueueSet;
@@ -60,8 +61,9 @@ pub(crate) struct Switch {
     ecn: Option<Ecn>,
     marks_at_enqueue: bool,
     telemetry: Telemetry,
-    /// Stream of the random draws about marks.
+    /// Stream of the random draws about marks, and whether they can come again.
     stream: u64,
+    draws_again: bool,
     /// Scratch for the INT stack of the packet in hand.
     int: IntRecords,
     /// Packets dropped that PFC should have kept: of lossless queues, not from links that have failed.
@@ -116,7 +118,7 @@ impl Switch {
         Ok(Self {
             table,
             path: path::State::new(id, &fabric.paths),
-            hops: SwitchPolicies::new(simulation.balancing, simulation.seed, id),
+            hops: SwitchPolicies::new(simulation, id),
             ports: fabric.routes.ports[id as usize].iter().map(egress).collect(),
             buffer,
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
@@ -125,6 +127,7 @@ impl Switch {
             marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
             telemetry: description.telemetry(),
             stream: mix(simulation.seed ^ mix(u64::from(id))),
+            draws_again: simulation.draws == Draws::PerPass,
             int: IntRecords::default(),
             failures: 0,
             is_plain: false,

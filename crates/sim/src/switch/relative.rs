@@ -10,7 +10,7 @@ impl Switch {
             // It changes with the network.
             table: _,
             path: _,
-            hops: _,
+            hops,
             ports,
             buffer,
             trimming,
@@ -19,6 +19,7 @@ impl Switch {
             marks_at_enqueue: _,
             telemetry: _,
             stream: _,
+            draws_again: _,
             int: _,
             failures: _,
             is_plain: _,
@@ -32,15 +33,16 @@ impl Switch {
             egress.related(state);
         }
         state.part(str::to_owned);
+        hops.relate(state);
         state.word("departing ports", departing.len() as u64);
         state.unless(!buffer.is_empty(), "the use of the buffer");
         state.unless(trimming.is_some(), "the draws about trimming");
         state.unless(self.draws(), "the draws about packets");
     }
 
-    /// Whether it has drawn about packets, or may have.
+    /// Whether it has drawn about packets, or may have, what does not come again.
     pub(super) fn draws(&self) -> bool {
-        self.hops.has_drawn() || self.ports.iter().any(Egress::may_have_drawn)
+        self.hops.has_drawn() || !self.draws_again && self.ports.iter().any(Egress::may_have_drawn)
     }
 }
 

@@ -269,6 +269,7 @@ pub fn simulation(network: Network, algorithms: Vec<AnyParams>, mut flows: Vec<F
         until: Time::from_s(10),
         stall_after: Time::from_ms(500),
         reuse: Default::default(),
+        draws: Default::default(),
         threads: 1,
     }
 }

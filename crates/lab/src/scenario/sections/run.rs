@@ -1,7 +1,7 @@
 //! `[run]`: when the run ends, and the clocks of its nodes.
 
 use incast_sim::describe::network::Clock;
-use incast_sim::describe::reuse::Reuse;
+use incast_sim::describe::reuse::{Draws, Reuse};
 use incast_sim::describe::switch::Buffer;
 use incast_sim::describe::transport::Transport;
 use incast_units::Time;
@@ -17,6 +17,7 @@ use crate::topology::Topology;
 
 choice!(Clock);
 choice!(Reuse);
+choice!(Draws);
 
 section! {
     /// End of the run, and clocks.
@@ -32,6 +33,8 @@ section! {
         clock: Option<Clock> = None,
         /// Parts of the run that repeat an earlier part exactly, as the passes of a training job may.
         reuse: Reuse = Reuse::Off,
+        /// Random draws about packets of connections: which ones are marked, and which paths they take.
+        draws: Draws = Draws::PerPacket,
     }
 }
 
@@ -85,7 +88,7 @@ fn usual_clock(sections: &Sections<'_>) -> Clock {
 
 /// Returns the time limit of the run, the time after which it counts as stalled, and the clocks of its nodes.
 pub(crate) fn settings(section: &Run, sections: &Sections<'_>) -> (Time, Time, Clock) {
-    let Run { until, stall_after, clock, reuse: _ } = section;
+    let Run { until, stall_after, clock, reuse: _, draws: _ } = section;
     let clock = clock.unwrap_or_else(|| usual_clock(sections));
     (until.unwrap_or(Time::NEVER), *stall_after, clock)
 }

@@ -68,6 +68,8 @@ pub(super) struct Sender {
     asks: bool,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
+    /// Packets since the connection had nothing to send, sent again or not, where draws are of their number.
+    since_pause: u64,
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
     /// Index of its congestion control among the controllers of its algorithm.
@@ -131,6 +133,7 @@ impl Sender {
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             asks: recovery::keeps(transport.recovery) && !transport.ack_every.is_each(),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
+            since_pause: 0,
             history: History::new(transport),
             controller: 0,
             recovery: AnyRecovery::new(transport.recovery, cut, &settings),
@@ -172,6 +175,10 @@ impl Sender {
         let (message, cut) = message(now, index, step, last.end, facts);
         self.recovery.extend(cut.packets, cut.last);
         self.message = connection.add(message, self.account.divided())?;
+        self.since_pause = 0;
+        if let Some(entropies) = self.entropies.as_mut().filter(|_| facts.draws_again) {
+            entropies.draw_again();
+        }
         Some(now - self.last_sent)
     }
 
@@ -287,8 +294,10 @@ impl Sender {
         if self.retransmit_at == NEVER {
             self.restart_retransmit(now, place, facts, effects);
         }
+        self.since_pause += 1;
         let data = Data {
-            sequence,
+            // Draws are of what is here: switches mark and spread by it.
+            sequence: if facts.draws_again { self.since_pause } else { sequence },
             sent: now,
             slot: peer,
             inflight: narrow,

@@ -34,6 +34,8 @@ impl Sender {
             policy_flags,
             asks,
             entropies,
+            // It begins again when the connection does, which is idle.
+            since_pause: _,
             history,
             controller,
             recovery,
@@ -79,7 +81,7 @@ impl Sender {
         state.word("policy", *policy_flags);
         state.word("asks", *asks);
         if let Some(entropies) = entropies {
-            entropies.relate(state);
+            entropies.relate(state, facts.draws_again);
         }
         state.unless(history.is_some(), "the history of samples");
         recovery.relate(&mut |field, word| match word {
