@@ -268,7 +268,7 @@ impl CongestionControl for Hpcc {
     }
 
     relate! { |setup|
-        missing("the telemetry of its last acknowledgement"): [previous],
+        telemetry(): [previous],
         value(): [utilisation, reference, ratio, stage],
         ahead(): [last_update],
         unread(): [busiest],

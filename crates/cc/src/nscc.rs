@@ -348,7 +348,9 @@ impl<F: Filter> CongestionControl for Law<F> {
     }
 
     relate! { |setup|
-        value(): [cwnd, max_cwnd, average, pending, received, achieved, to_ignore, inflight, near_zero, fast, triggered],
+        value(): [cwnd, max_cwnd, average, pending, received, achieved, to_ignore, inflight, fast, triggered],
+        // Both begin anew together.
+        only(!*fast): [near_zero],
         path(&setup.path): [base_rtt],
         instant(): [window_end],
         // Compared with the base RTT, which is not above that of the path.

@@ -457,7 +457,7 @@ impl CongestionControl for PowerTcp {
     }
 
     relate! { |setup|
-        missing("the telemetry of its last acknowledgement"): [previous],
+        telemetry(): [previous],
         value(): [power, window, old],
         path(&setup.path): [base_rtt],
         ahead(): [last_update],

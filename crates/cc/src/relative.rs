@@ -9,7 +9,7 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::Allowance;
+use crate::contract::{Allowance, IntHop, IntStack};
 use crate::fixed::Fixed;
 
 /// An instant at which nothing of a flow is in flight, and what it had reached by then.
@@ -28,6 +28,12 @@ pub trait See {
 
     /// A part of the state that cannot be compared.
     fn miss(&mut self, part: &'static str);
+
+    /// Returns the bytes that the port at `place` of `places` switches on the path of the flow has transmitted by now, if
+    /// that is known.
+    fn transmitted(&self, _place: usize, _places: usize) -> Option<u64> {
+        None
+    }
 }
 
 /// A part of the state of a flow that says itself how it is compared.
@@ -147,10 +153,23 @@ impl Origin {
         Phase { now: self.now, period }
     }
 
-    /// A field that cannot be compared, and what it is.
+    /// The telemetry of an acknowledgement, with which that of later ones is compared by differences: times count as time
+    /// since then, and transmitted bytes as those that the port has transmitted since then.
     #[must_use]
-    pub const fn missing(&self, what: &'static str) -> Missing {
-        Missing(what)
+    pub const fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry(self)
+    }
+
+    /// A counter that is compared with a limit up to which it matters: all numbers from there on are alike.
+    #[must_use]
+    pub const fn up_to(&self, limit: u64) -> UpTo {
+        UpTo(limit)
+    }
+
+    /// A field that counts only if something holds.
+    #[must_use]
+    pub const fn only(&self, holds: bool) -> Only {
+        Only(holds)
     }
 
     /// A position with which only those of later acknowledgements are compared, by their order; [`u64::MAX`] for none.
@@ -243,14 +262,47 @@ impl Phase {
     }
 }
 
-/// See [`Origin::missing`].
+/// See [`Origin::telemetry`].
 #[derive(Clone, Copy, Debug)]
-pub struct Missing(&'static str);
+pub struct Telemetry<'a>(&'a Origin);
 
-impl Missing {
-    /// Tells `to`.
-    pub fn note<T>(self, to: &mut dyn See, _: &'static str, _: &T) {
-        to.miss(self.0);
+impl Telemetry<'_> {
+    /// Passes the records to `to`.
+    pub fn note(self, to: &mut dyn See, name: &'static str, stack: &IntStack) {
+        to.see(name, u64::from(stack.count));
+        let places = stack.iter().count();
+        for (place, hop) in stack.iter() {
+            let IntHop { at, queue, transmitted, rate } = hop;
+            let by_now = to.transmitted(place as usize, places);
+            let Some(since) = by_now.and_then(|now| now.checked_sub(transmitted.get())) else {
+                return to.miss("telemetry of packets that take several paths");
+            };
+            to.see(name, since);
+            self.0.instant().note(to, name, at);
+            [queue.get(), rate.bps()].into_iter().for_each(|word| to.see(name, word));
+        }
+    }
+}
+
+/// See [`Origin::up_to`].
+#[derive(Clone, Copy, Debug)]
+pub struct UpTo(u64);
+
+impl UpTo {
+    /// Passes the counter to `to`.
+    pub fn note(self, to: &mut dyn See, name: &'static str, counter: &impl Words) {
+        counter.words(&mut |word| to.see(name, word.min(self.0)));
+    }
+}
+
+/// See [`Origin::only`].
+#[derive(Clone, Copy, Debug)]
+pub struct Only(bool);
+
+impl Only {
+    /// Passes the field to `to`.
+    pub fn note(self, to: &mut dyn See, name: &'static str, field: &impl Words) {
+        field.words(&mut |word| to.see(name, if self.0 { word } else { 0 }));
     }
 }
 

@@ -445,7 +445,9 @@ impl CongestionControl for Smartt {
     }
 
     relate! { |setup|
-        value(): [cwnd, near_base_of, near_base, marks, acked, to_ignore, inflight, due],
+        value(): [cwnd, near_base_of, marks, acked, to_ignore, inflight, due],
+        // Above `near_base_of` all numbers are alike; both begin anew together.
+        up_to(near_base_of.floor().saturating_add(1)): [near_base],
         instant(): [window_end],
     }
 

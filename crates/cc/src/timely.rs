@@ -385,7 +385,8 @@ impl CongestionControl for Timely {
     }
 
     relate! { |setup|
-        value(): [rate, previous, gradient, acked, increases],
+        value(): [rate, previous, gradient, acked],
+        up_to(setup.params.hai_from): [increases],
         ahead(): [mark],
     }
 

@@ -25,6 +25,10 @@ pub(crate) struct State {
     pub(crate) now: u64,
     /// Name of the node of which it is about.
     node: String,
+    /// Bytes that the ports of each node have transmitted.
+    pub(crate) sent: Vec<Vec<u64>>,
+    /// The ports of switches on the path of the connection at hand, with the bytes that they have transmitted.
+    pub(crate) path: Option<Vec<u64>>,
     /// Names of parts, in the order in which they came.
     parts: Vec<String>,
     words: Vec<Word>,
@@ -36,7 +40,15 @@ pub(crate) struct State {
 impl State {
     /// The state at `now` (ps), of which nothing is known yet.
     pub(crate) const fn new(now: u64) -> Self {
-        Self { now, node: String::new(), parts: Vec::new(), words: Vec::new(), missing: None }
+        Self {
+            now,
+            node: String::new(),
+            sent: Vec::new(),
+            path: None,
+            parts: Vec::new(),
+            words: Vec::new(),
+            missing: None,
+        }
     }
 
     /// What follows is of this node.
@@ -130,6 +142,10 @@ impl See for State {
 
     fn miss(&mut self, part: &'static str) {
         self.unless(true, part);
+    }
+
+    fn transmitted(&self, place: usize, places: usize) -> Option<u64> {
+        self.path.as_ref().filter(|path| path.len() == places)?.get(place).copied()
     }
 }
 

@@ -211,3 +211,58 @@ fn random_workloads_have_the_same_results() {
     println!("{counts:?}");
     assert!(counts[&("constant", "ecmp")][0] > 0);
 }
+
+/// Passes of 200 of a job on a network, with these distances, bytes of a message and time of computation.
+fn repeated(network: Network, distances: &[usize], size: u64, algorithm: &str) -> Simulation {
+    let mut work = Work::default();
+    let mut job = work.job(0, (0..network.hosts).collect());
+    for _ in 0..200 {
+        work.pass(&mut job, distances, size, us(100));
+    }
+    let mut sim = work.on(network, algorithm);
+    let (kmin, kmax, pmax) = (Bytes::new(40_000), Bytes::new(160_000), Fixed::ratio(1, 5));
+    sim.switch.ecn = Some(Ecn { kmin, kmax, pmax, reference: None, at: MarkingPoint::Dequeue });
+    sim.transport.recovery = Recovery::Selective;
+    Simulation { reuse: Reuse::Exact, draws: Draws::PerPass, ..sim }
+}
+
+/// Returns the first pass from which on a run repeats itself and the number of passes of a period, or what differs.
+fn told(sim: &Simulation) -> String {
+    let outcome = run(sim).0;
+    let Reused { repetition, reason, instants, .. } = reuse(&outcome);
+    let per_pass = sim.flows.len() as u64 / 200;
+    match repetition {
+        Some(repetition) => {
+            let period = repetition.flows / per_pass;
+            format!("from pass {} on, every {period}", instants - period)
+        }
+        None => {
+            let reason = reason.clone().unwrap_or_default();
+            let parts: Vec<&str> = reason.split(" by the ").collect();
+            let part = parts.last().map_or("", |part| part.split(" of connection").next().unwrap_or(part));
+            format!("no: {}", part.split(", which").next().unwrap_or(part))
+        }
+    }
+}
+
+/// Prints the table of `docs/network/reuse.md`.
+#[test]
+#[ignore = "prints a table"]
+fn how_rare_repetition_is() {
+    println!("| algorithm | neighbours | all to all | fat tree | fat tree, sprayed |");
+    println!("| --- | --- | --- | --- | --- |");
+    for info in incast_cc::any::CATALOGUE {
+        let star = || star(8, gbps(100), us(1));
+        let tree = || fat_tree(4, gbps(100), us(1));
+        let mut cells = vec![
+            told(&repeated(star(), &[1], 100_000, info.name)),
+            told(&repeated(star(), &[1, 2, 3, 4, 5, 6, 7], 20_000, info.name)),
+        ];
+        for balancing in [Balancing::Ecmp, Balancing::Ops] {
+            let mut sim = repeated(tree(), &[1, 5], 100_000, info.name);
+            sim.flows.iter_mut().for_each(|flow| flow.balancing = balancing);
+            cells.push(told(&sim));
+        }
+        println!("| {} | {} |", info.name, cells.join(" | "));
+    }
+}

@@ -202,9 +202,10 @@ pub struct ReuseInfo {
     pub simulated_hops: u64,
     /// Number of copies that were written of the part that repeats itself.
     pub copies: u32,
-    /// Begin and length of that part.
+    /// Begin of that part.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from_ps: Option<u64>,
+    /// Its length.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub period_ps: Option<u64>,
 }

@@ -219,6 +219,21 @@ impl<'a> FlowFacts<'a> {
         Path { hops: path.hops - cards, ..path }
     }
 
+    /// Returns the ports of switches that the packets of a flow take which has one path; `None`: it has several.
+    pub(crate) fn switch_ports(&self, flow: u32) -> Option<Vec<(NodeId, PortId)>> {
+        if self.flows[flow as usize].balancing.spreads() {
+            return None;
+        }
+        let (paths, hash) = (&self.fabric.paths, self.hashes(flow).0);
+        let links = self.fabric.routes.path(paths, self.ends(flow, Way::Forth), hash, Time::ZERO);
+        // The near end of a link is the far end of the way back.
+        let near = |link: &Out| {
+            let back = &self.fabric.routes.ports[link.node as usize][usize::from(link.port)];
+            (back.node, back.port)
+        };
+        Some(links.iter().skip(1).map(near).collect())
+    }
+
     /// Returns the rate at which each card of a host takes packets, if that is slow.
     pub(crate) fn receive_rate(&self, host: NodeId) -> Option<Rate> {
         self.receivers.get(&host).copied()

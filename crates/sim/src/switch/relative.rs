@@ -1,5 +1,6 @@
 //! The state of a switch relative to an instant at which no packet is in it.
 
+use super::telemetry::units;
 use super::{Egress, Switch};
 use crate::relative::State;
 
@@ -17,7 +18,7 @@ impl Switch {
             queues: _,
             ecn: _,
             marks_at_enqueue: _,
-            telemetry: _,
+            telemetry,
             stream: _,
             draws_again: _,
             int: _,
@@ -28,10 +29,14 @@ impl Switch {
             // It counts for nothing but the end of a run that has stalled.
             last_departure: _,
         } = self;
+        let units = units(*telemetry);
         for (port, egress) in ports.iter().enumerate() {
             state.part(|node| format!("port {port} of {node}"));
             egress.related(state);
+            // Records are in whole units.
+            state.word("transmitted bytes beyond a unit of telemetry", egress.wire.transmitted % units[1]);
         }
+        state.word("time beyond a unit of telemetry", state.now % units[0]);
         state.part(str::to_owned);
         hops.relate(state);
         state.word("departing ports", departing.len() as u64);

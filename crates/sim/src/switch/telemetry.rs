@@ -59,6 +59,14 @@ fn packed(multiple: u64, hop: &Hop) -> IntRecord {
     }
 }
 
+/// Returns the units of records: of times (ps) and of transmitted bytes.
+pub(super) fn units(format: Telemetry) -> [u64; 2] {
+    match format {
+        Telemetry::Exact => [1, 1],
+        Telemetry::Packed { multiple } => [TIME_UNIT, TRANSMITTED_UNIT * u64::from(multiple.max(1))],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -108,6 +108,11 @@ impl<'a> Search<'a> {
         let mut state = State::new(now);
         let mut progress = Progress::of(self.simulation.operations.len());
         let mut ports = Vec::new();
+        for Slot { node, .. } in &nodes {
+            let inspected = node.inspect();
+            let wires = (0..).map_while(|port| inspected.egress(port));
+            state.sent.push(wires.map(|wire| wire.transmitted).collect());
+        }
         for Slot { id, node, .. } in nodes {
             state.of_node(&self.simulation.network.nodes[*id as usize]);
             node.relate(self.facts, &mut state, &mut progress);
@@ -115,6 +120,7 @@ impl<'a> Search<'a> {
             let wires = (0..).map_while(|port| Some((port, inspected.egress(port)?)));
             ports.extend(wires.map(|(port, wire)| wire.totals(now, *id, port)));
         }
+        (state.sent, state.path) = (Vec::new(), None);
         let reached = self.workload(&progress, &mut state);
         Quiet { digest: state.digest(), state, counts: *counts, ports, reached, left: progress.left }
     }

@@ -411,9 +411,10 @@ impl Transport for Window {
         state.word("sending places", senders.len() as u64);
         free.iter().for_each(|place| state.word("free sending place", *place));
         for (number, place) in connections {
-            state.part(|_| format!("connection {number}"));
-            state.word("sending place", *place);
             let Some(sender) = senders.get(*place as usize) else { continue };
+            let to = facts.flows[sender.message.flow as usize].destination;
+            state.part(|host| format!("connection {number} from {host} to host {to}"));
+            state.word("sending place", *place);
             let of = controllers.get(usize::from(sender.algorithm)).and_then(Option::as_deref);
             sender.relate(of, facts, state);
             left.extend(sender.connection.as_ref().map(|connection| (*number, connection.left())));

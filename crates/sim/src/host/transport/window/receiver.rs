@@ -268,7 +268,7 @@ impl Receivers {
         state.word("receiving places", states.len() as u64);
         free.iter().for_each(|place| state.word("free receiving place", *place));
         for (number, place) in connections {
-            state.part(|_| format!("connection {number}"));
+            state.part(|host| format!("connection {number} to {host}"));
             state.word("receiving place", *place);
             if let Some(of) = states.get(*place as usize) {
                 of.relate(state);

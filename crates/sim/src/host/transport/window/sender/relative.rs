@@ -1,7 +1,9 @@
 //! The state of an idle connection at its sender, relative to an instant.
 
+use incast_cc::Signals;
 use incast_cc::relative::Origin;
 use incast_net::describe::algorithm::Controllers;
+use incast_net::describe::network::{NodeId, PortId};
 use incast_units::Time;
 
 use super::{NEVER, Sender};
@@ -62,6 +64,13 @@ impl Sender {
         // What the congestion control does differently makes the rest differ: it is named first.
         let payload = facts.sizes(*algorithm).payload;
         let origin = Origin { now: Time::from_ps(state.now), position: next.wrapping_mul(payload) };
+        if facts.signals(*algorithm).contains(Signals::INT) {
+            let ports = facts.switch_ports(message.flow);
+            let sent = |(node, port): (NodeId, PortId)| {
+                state.sent.get(node as usize).and_then(|ports| ports.get(usize::from(port))).copied()
+            };
+            state.path = ports.and_then(|ports| ports.into_iter().map(sent).collect());
+        }
         match controllers {
             Some(controllers) => controllers.relate(*controller, &origin, state),
             None => state.unless(true, "the congestion control"),
