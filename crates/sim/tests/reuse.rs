@@ -12,7 +12,7 @@ use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow;
 use incast_sim::describe::network::Network;
 use incast_sim::describe::reuse::{Draws, Reuse};
-use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint};
+use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Switch};
 use incast_sim::describe::transport::Recovery;
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::draw;
@@ -183,6 +183,9 @@ fn random(seed: u64, algorithm: &str, balancing: Balancing) -> Simulation {
     if pick(14, 0, 3) == 0 {
         sim.switch.buffer = Buffer::PerPort(Bytes::new(60_000));
         sim.transport.rto = us(300);
+    }
+    if pick(15, 0, 3) == 0 {
+        sim.switch = Switch { ecn: sim.switch.ecn, ..lossless_switch() };
     }
     if pick(11, 0, 3) == 0 {
         // In the middle of some copy.

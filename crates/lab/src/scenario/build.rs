@@ -87,6 +87,7 @@ impl Scenario {
             draws: root.run.draws,
             threads: 1,
         };
+        run::check_captures(&simulation, &mut reading);
         probe::check_rows(&simulation, root.run.until, &mut reading);
         if !reading.is_sound() {
             return Err(reading.into_problems());

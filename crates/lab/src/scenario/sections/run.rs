@@ -1,9 +1,10 @@
 //! `[run]`: when the run ends, and the clocks of its nodes.
 
+use incast_sim::Simulation;
 use incast_sim::describe::network::Clock;
 use incast_sim::describe::reuse::{Draws, Reuse};
 use incast_sim::describe::switch::Buffer;
-use incast_sim::describe::transport::Transport;
+use incast_sim::describe::transport::{Kind, Transport};
 use incast_units::Time;
 
 use super::scope::{Effect, Scope, Sections};
@@ -49,11 +50,24 @@ impl Effect for Run {
             let hint = format!("at least \"{timeout}\", or leave it out");
             reading.fault("run", fault("stall_after", message).with_hint(hint));
         }
+        if self.draws == Draws::PerPass && scope.sections.transport.kind != Kind::Window {
+            let message = "has no effect: the transport keeps no connections from one message to the next";
+            reading.fault("run", fault("draws", message.to_owned()));
+        }
         if self.clock == Some(Clock::Free)
             && let Some(reason) = needs_exact_clocks(&scope.sections)
         {
             reading.fault("run", fault("clock", format!("must be \"exact\" here: {reason}")));
         }
+    }
+}
+
+/// Says that captures do not go with draws that come again: the packets then have another number in the place of their
+/// position.
+pub(crate) fn check_captures(simulation: &Simulation, reading: &mut Reading) {
+    if simulation.draws == Draws::PerPass && !simulation.probes.captures.is_empty() {
+        let message = "must be \"per-packet\" where packets are captured (probe.captures)";
+        reading.fault("run", fault("draws", message.to_owned()));
     }
 }
 
