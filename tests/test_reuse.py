@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from incast import IncastError, Scenario
+from incast import ScenarioError, Scenario
 from incast.cli.outcome import ending
 
 TEXT = """
@@ -39,7 +39,7 @@ def scenario(algorithm: str = "constant", **changes: object) -> Scenario:
 
 
 def test_results_are_the_same_with_and_without_reuse() -> None:
-    both = [incast.run(scenario(**{"run.reuse": reuse})) for reuse in ("off", "exact")]
+    both = [scenario(**{"run.reuse": reuse}).run() for reuse in ("off", "exact")]
     fingerprints = {result.info["outcome"]["fingerprint"] for result in both}
     assert len(fingerprints) == 1
     everything, reused = (result.info["outcome"] for result in both)
@@ -51,17 +51,17 @@ def test_results_are_the_same_with_and_without_reuse() -> None:
 
 
 def test_a_result_says_what_was_reused_and_why_not() -> None:
-    text = ending("constant", incast.run(scenario()))
+    text = ending("constant", scenario().run())
     assert "on the state repeats itself every" in text
-    sampled = scenario(**{"probe.ports": ["s0:h0"]})
-    text = ending("constant", incast.run(sampled))
+    sampled = scenario(**{"probe.ports": ["to h0"]})
+    text = ending("constant", sampled.run())
     assert "nothing was reused: samples are taken" in " ".join(text.split())
 
 
 def test_captures_do_not_go_with_draws_that_come_again() -> None:
-    with pytest.raises(IncastError, match="per-packet"):
-        incast.run(scenario(**{"run.draws": "per-pass", "probe.captures": ["s0:h0"]}))
-    with pytest.raises(IncastError, match="has no effect"):
+    with pytest.raises(ScenarioError, match="per-packet"):
+        scenario(**{"run.draws": "per-pass", "probe.captures": ["to h0"]}).run()
+    with pytest.raises(ScenarioError, match="has no effect"):
         scenario(**{"run.draws": "per-pass", "transport.kind": "ndp"})
 
 
