@@ -6,7 +6,7 @@ use incast_units::{Bytes, Rate, Time};
 
 use crate::params::Value;
 pub use crate::path::Path;
-use crate::relative::{Origin, See};
+use crate::relative::{Origin, See, Words};
 pub use crate::signals::Signals;
 
 /// The contents of an acknowledgement at the sender. All byte counts are bytes on the wire, headers included,
@@ -388,6 +388,44 @@ pub trait CongestionControl: Sized + Send + 'static {
     /// for a quantity that has no value yet.
     fn probe(&self, _setup: &Setup<Self::Params>, _place: usize) -> Option<Value> {
         None
+    }
+}
+
+impl Words for Allowance {
+    fn words(&self, word: &mut dyn FnMut(u64)) {
+        self.window.words(word);
+        self.rate.words(word);
+    }
+}
+
+impl Origin {
+    /// The telemetry of an acknowledgement, with which later telemetry is compared by differences: times count as time
+    /// since then, and transmitted bytes as those that the port has transmitted since then.
+    #[must_use]
+    pub const fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry(self)
+    }
+}
+
+/// See [`Origin::telemetry`].
+#[derive(Clone, Copy, Debug)]
+pub struct Telemetry<'a>(&'a Origin);
+
+impl Telemetry<'_> {
+    /// Passes the records to `to`.
+    pub fn note(self, to: &mut dyn See, name: &'static str, stack: &IntStack) {
+        to.see(name, u64::from(stack.count));
+        let places = stack.iter().count();
+        for (place, hop) in stack.iter() {
+            let IntHop { at, queue, transmitted, rate } = hop;
+            let by_now = to.transmitted(place as usize, places);
+            let Some(since) = by_now.and_then(|now| now.checked_sub(transmitted.get())) else {
+                return to.miss("telemetry of packets that take several paths");
+            };
+            to.see(name, since);
+            self.0.instant().note(to, name, at);
+            [queue.get(), rate.bps()].into_iter().for_each(|word| to.see(name, word));
+        }
     }
 }
 

@@ -349,7 +349,7 @@ impl<F: Filter> CongestionControl for Law<F> {
 
     relate! { |setup|
         value(): [cwnd, max_cwnd, average, pending, received, achieved, to_ignore, inflight, fast, triggered],
-        // Both begin anew together.
+        // Both begin again together.
         only(!*fast): [near_zero],
         path(&setup.path): [base_rtt],
         instant(): [window_end],

@@ -9,7 +9,6 @@
 
 use incast_units::{Bytes, Rate, Time};
 
-use crate::contract::{Allowance, IntHop, IntStack};
 use crate::fixed::Fixed;
 
 /// An instant at which nothing of a flow is in flight, and what it had reached by then.
@@ -89,13 +88,6 @@ impl<T: Words, const N: usize> Words for [T; N] {
     }
 }
 
-impl Words for Allowance {
-    fn words(&self, word: &mut dyn FnMut(u64)) {
-        self.window.words(word);
-        self.rate.words(word);
-    }
-}
-
 /// Of a time or position that is not set.
 const UNSET: [u64; 2] = [0, 0];
 
@@ -153,13 +145,6 @@ impl Origin {
         Phase { now: self.now, period }
     }
 
-    /// The telemetry of an acknowledgement, with which that of later ones is compared by differences: times count as time
-    /// since then, and transmitted bytes as those that the port has transmitted since then.
-    #[must_use]
-    pub const fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry(self)
-    }
-
     /// A counter that is compared with a limit up to which it matters: all numbers from there on are alike.
     #[must_use]
     pub const fn up_to(&self, limit: u64) -> UpTo {
@@ -172,7 +157,7 @@ impl Origin {
         Only(holds)
     }
 
-    /// A position with which only those of later acknowledgements are compared, by their order; [`u64::MAX`] for none.
+    /// A position with which only positions in later acknowledgements are compared, by their order; [`u64::MAX`] for none.
     #[must_use]
     pub const fn ahead(&self) -> Ahead {
         Ahead(self.position)
@@ -262,28 +247,6 @@ impl Phase {
     }
 }
 
-/// See [`Origin::telemetry`].
-#[derive(Clone, Copy, Debug)]
-pub struct Telemetry<'a>(&'a Origin);
-
-impl Telemetry<'_> {
-    /// Passes the records to `to`.
-    pub fn note(self, to: &mut dyn See, name: &'static str, stack: &IntStack) {
-        to.see(name, u64::from(stack.count));
-        let places = stack.iter().count();
-        for (place, hop) in stack.iter() {
-            let IntHop { at, queue, transmitted, rate } = hop;
-            let by_now = to.transmitted(place as usize, places);
-            let Some(since) = by_now.and_then(|now| now.checked_sub(transmitted.get())) else {
-                return to.miss("telemetry of packets that take several paths");
-            };
-            to.see(name, since);
-            self.0.instant().note(to, name, at);
-            [queue.get(), rate.bps()].into_iter().for_each(|word| to.see(name, word));
-        }
-    }
-}
-
 /// See [`Origin::up_to`].
 #[derive(Clone, Copy, Debug)]
 pub struct UpTo(u64);
@@ -328,7 +291,7 @@ macro_rules! relate {
     (as a part) => {
         fn relate(
             &self,
-            _: &$crate::contract::Setup<Self::Params>,
+            _: &Setup<Self::Params>,
             origin: &$crate::relative::Origin,
             see: &mut dyn $crate::relative::See,
         ) {
@@ -338,7 +301,7 @@ macro_rules! relate {
     (|$setup:ident| $($kind:ident $args:tt: [$($field:ident),+ $(,)?]),* $(,)?) => {
         fn relate(
             &self,
-            $setup: &$crate::contract::Setup<Self::Params>,
+            $setup: &Setup<Self::Params>,
             origin: &$crate::relative::Origin,
             see: &mut dyn $crate::relative::See,
         ) {

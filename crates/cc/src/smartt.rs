@@ -446,7 +446,7 @@ impl CongestionControl for Smartt {
 
     relate! { |setup|
         value(): [cwnd, near_base_of, marks, acked, to_ignore, inflight, due],
-        // Above `near_base_of` all numbers are alike; both begin anew together.
+        // Above `near_base_of` all numbers are alike; both begin again together.
         up_to(near_base_of.floor().saturating_add(1)): [near_base],
         instant(): [window_end],
     }

@@ -12,9 +12,8 @@ use incast_net::routing::forwarding::Table;
 use incast_units::{Rate, Time};
 
 use crate::facts::flows::FlowFacts;
-use crate::host::work::Progress;
 use crate::port::Port;
-use crate::relative::State;
+use crate::relative::{Progress, State};
 
 /// Interface of a node to the engine, which calls the node for each of its events, in order.
 pub(crate) trait Behaviour: Sized {

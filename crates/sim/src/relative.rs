@@ -5,9 +5,11 @@
 //! since then, positions as the distance from what is sent, and nothing of what only enters results. A part that cannot be
 //! compared says so by name. A new field does not compile until its part has said what it is.
 
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
 
 use incast_cc::relative::See;
+use incast_net::describe::network::NodeId;
 
 /// One word of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +53,13 @@ impl State {
         }
     }
 
-    /// What follows is of this node.
+    /// Begins a node.
     pub(crate) fn of_node(&mut self, name: &str) {
         name.clone_into(&mut self.node);
         self.parts.push(name.to_owned());
     }
 
-    /// What follows is of this part of the node whose name it is given.
+    /// Begins a part of the node, whose name `name` is given.
     pub(crate) fn part(&mut self, name: impl FnOnce(&str) -> String) {
         self.parts.push(name(&self.node));
     }
@@ -146,6 +148,47 @@ impl See for State {
 
     fn transmitted(&self, place: usize, places: usize) -> Option<u64> {
         self.path.as_ref().filter(|path| path.len() == places)?.get(place).copied()
+    }
+}
+
+/// The progress of the operations of all hosts at an instant.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// Whether each operation has ended.
+    pub(crate) ended: Vec<bool>,
+    /// The operations that have begun, or of whose dependencies some are met, and that have not ended.
+    pub(crate) touched: Vec<Touched>,
+    /// Operations that become ready or end, by time. (ps)
+    pub(crate) due: Vec<(u64, u32)>,
+    /// Operations that wait for a processor, with when they became ready, each with the host and the processor.
+    pub(crate) queued: Vec<((NodeId, u16), u64, u32)>,
+    /// Number of messages that are left of each connection.
+    pub(crate) left: BTreeMap<u32, u32>,
+}
+
+/// An operation that has not ended and is not as it was at the beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    pub(crate) operation: u32,
+    /// Dependencies that are not met.
+    pub(crate) unmet: u32,
+    /// Whether it is ready; when it started (ps), [`u64::MAX`] if it has not.
+    pub(crate) ready: bool,
+    pub(crate) start: u64,
+    /// Of a receive: whether the flow has arrived.
+    pub(crate) arrived: bool,
+}
+
+impl Progress {
+    /// The progress of this number of operations, of which nothing is known yet.
+    pub(crate) fn of(operations: usize) -> Self {
+        Self {
+            ended: vec![false; operations],
+            touched: Vec::new(),
+            due: Vec::new(),
+            queued: Vec::new(),
+            left: BTreeMap::new(),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use incast_sim::random::draw;
 use incast_sim::record::{Outcome, Reused};
 use incast_units::{Bytes, Time};
 
-/// A job under construction: its operations follow those of the jobs before.
+/// A job under construction: its operations follow all of the jobs before.
 struct Job {
     number: u16,
     hosts: Vec<u32>,

@@ -191,10 +191,10 @@ pub struct OutcomeInfo {
     pub hops_per_s: f64,
 }
 
-/// What repeats itself in a run.
+/// Repetition in a run, and its reuse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReuseInfo {
-    /// What was found, in a sentence.
+    /// A sentence on what was found.
     pub said: String,
     /// Number of instants at which the network was quiet, whose states were compared.
     pub quiet_instants: u64,

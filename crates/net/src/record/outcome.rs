@@ -83,7 +83,7 @@ pub struct Outcome {
     pub unfinished_operations: Vec<OperationRecord>,
     /// For each job how long it takes at least; `None` for one that neither sends nor computes.
     pub bounds: Vec<Option<Time>>,
-    /// What was found out about repetition, if what repeats itself was to be reused. No part of the results.
+    /// Findings about repetition, if what repeats itself was to be reused. No part of the results.
     pub reuse: Option<Reused>,
     /// A hash of all results of the run. Equal fingerprints mean equal results.
     pub fingerprint: u64,

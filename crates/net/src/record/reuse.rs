@@ -2,10 +2,10 @@
 
 use incast_units::Time;
 
-/// What was found out about repetition in a run that was to reuse what repeats itself.
+/// Findings about repetition in a run that was to reuse what repeats itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reused {
-    /// Number of instants at which the network was quiet and its state was compared with that of earlier ones.
+    /// Number of instants at which the network was quiet and its state was compared with earlier states.
     pub instants: u64,
     /// The repetition that was reused.
     pub repetition: Option<Repetition>,

@@ -27,7 +27,7 @@ pub(crate) trait Entropies: Debug + Send {
     /// The retransmission timer has expired.
     fn timeout(&mut self, _now: u64) {}
 
-    /// Its draws from now on are those of the beginning.
+    /// Its draws begin again.
     fn draw_again(&mut self);
 
     /// Passes on what counts of it while nothing is in flight; `again`: its draws begin again with the next packet.

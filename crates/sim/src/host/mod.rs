@@ -18,14 +18,14 @@ use nic::Nic;
 use program::{Program, Step};
 use transport::context::Context;
 use transport::{AnyTransport, Shared};
-use work::{Progress, Work};
+use work::Work;
 
 use crate::facts::flows::FlowFacts;
 use crate::facts::hosts::HostFacts;
 use crate::node::{Behaviour, FlowView, Inspect};
 use crate::port::Port;
 use crate::rank;
-use crate::relative::State;
+use crate::relative::{Progress, State};
 
 /// A host.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use incast_units::Time;
 use crate::facts::edges::Edges;
 use crate::facts::work::WorkFacts;
 use crate::rank;
-use crate::relative::State as Relative;
+use crate::relative::{Progress, State as Relative, Touched};
 
 /// The operations of one host, by their position among them.
 #[derive(Debug)]
@@ -63,47 +63,6 @@ enum State {
 pub(crate) fn waits_from_the_beginning(operation: &Operation) -> bool {
     let Operation { what, after, after_start, .. } = operation;
     matches!(what, What::Receive { .. }) && after.is_empty() && after_start.is_empty()
-}
-
-/// The progress of the operations of all hosts at an instant.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    /// Whether each operation has ended.
-    pub(crate) ended: Vec<bool>,
-    /// The operations that have begun, or of whose dependencies some are met, and that have not ended.
-    pub(crate) touched: Vec<Touched>,
-    /// Operations that become ready or end, by time. (ps)
-    pub(crate) due: Vec<(u64, u32)>,
-    /// Operations that wait for a processor, with when they became ready, each with the host and the processor.
-    pub(crate) queued: Vec<((NodeId, u16), u64, u32)>,
-    /// Number of messages that are left of each connection.
-    pub(crate) left: BTreeMap<u32, u32>,
-}
-
-/// An operation that has not ended and is not as it was at the beginning.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touched {
-    pub(crate) operation: u32,
-    /// Dependencies that are not met.
-    pub(crate) unmet: u32,
-    /// Whether it is ready; when it started (ps), [`u64::MAX`] if it has not.
-    pub(crate) ready: bool,
-    pub(crate) start: u64,
-    /// Of a receive: whether the flow has arrived.
-    pub(crate) arrived: bool,
-}
-
-impl Progress {
-    /// The progress of this number of operations, of which nothing is known yet.
-    pub(crate) fn of(operations: usize) -> Self {
-        Self {
-            ended: vec![false; operations],
-            touched: Vec::new(),
-            due: Vec::new(),
-            queued: Vec::new(),
-            left: BTreeMap::new(),
-        }
-    }
 }
 
 /// One of the host's processors.

@@ -41,11 +41,10 @@ use trimming::Trimming;
 use crate::balancing::SwitchPolicies;
 use crate::balancing::policy::Lengths;
 use crate::facts::fabric::Fabric;
-use crate::host::work::Progress;
 use crate::node::{Behaviour, Inspect};
 use crate::port::Port;
 use crate::rank;
-use crate::relative::State;
+use crate::relative::{Progress, State};
 
 /// A switch.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Reuse of what repeats itself: a run simulates a period once, and writes its copies from that.
 //!
-//! The run is simulated until its state at a quiet instant is that of an earlier one: the time between them is the period.
+//! The run is simulated until its state at a quiet instant is the state of an earlier one: the time between them is the period.
 //! Everything that counts for the future is part of that state ([`relative`](crate::relative)), and the workload that follows
 //! is the same ([`plan`]), so that the period happens again, as often as the workload has it. Then the simulation without
-//! those periods is run: it is the same up to that instant, and goes on with what follows the last copy. Its state
+//! those periods is run: it is the same up to that instant, and continues with what follows the last copy. Its state
 //! is compared once more on the way, whole.
 //!
-//! Results are those of a run that simulates everything, bit by bit. Whatever is not as expected makes the run simulate
+//! Results are the same as of a run that simulates everything, bit by bit. Whatever is not as expected makes the run simulate
 //! everything.
 
 mod plan;
@@ -92,7 +92,7 @@ fn few(seen: usize) -> String {
     )
 }
 
-/// A run without what repeats itself, whose results are made those of the whole run.
+/// A run without what repeats itself, whose results become the results of the whole run.
 struct Splice<'a> {
     simulation: &'a Simulation,
     facts: &'a Facts<'a>,
@@ -104,7 +104,7 @@ struct Splice<'a> {
 }
 
 impl Splice<'_> {
-    /// Runs what is left after the part with the outcome `first`, in which there were so many hops and quiet instants, and
+    /// Runs what is left after the part with the outcome `first`, with the hops and quiet instants in it, and
     /// passes what is not in `flusher` on.
     fn run(
         self,
@@ -179,7 +179,7 @@ impl Splice<'_> {
         Ok(self.join(ended, reused, &jobs, records, flusher, sink))
     }
 
-    /// Makes the outcome of the whole run of that of the run without the copies, and passes the records of the copies and
+    /// Makes the outcome of the whole run from the outcome of the run without the copies, and passes the records of the copies and
     /// of what follows them to the sink.
     fn join(
         &self,
@@ -285,7 +285,7 @@ fn outcome_of(
     (cause, outcome::outcome(state, simulation, facts, flusher, sink))
 }
 
-/// Adds what a port sent between two instants, so many times.
+/// Adds a multiple of what a port sent between two instants.
 fn add(port: &mut PortTotals, before: &PortTotals, after: &PortTotals, times: u64) {
     let PortTotals {
         node: _,
@@ -326,14 +326,14 @@ struct Shifts<'a> {
     whole: &'a Jobs,
     short: &'a Jobs,
     by_job: &'a [Shift],
-    /// Those of the whole run.
+    /// The operations of the whole run.
     operations: &'a [Operation],
     /// (ps)
     period: u64,
 }
 
 impl Shifts<'_> {
-    /// Returns the records whose time is chosen, so many periods later.
+    /// Returns the records whose time is chosen, shifted by a number of periods.
     fn of(&self, records: &Records, periods: u32, chosen: impl Fn(u64) -> bool) -> Records {
         let chosen = |time: Time| chosen(time.ps());
         let flows = records.flows.iter().filter(|record| chosen(record.finish));

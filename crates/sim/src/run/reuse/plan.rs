@@ -1,4 +1,4 @@
-//! Where a workload repeats itself: its operations and flows, by job, compared with those one period later.
+//! The part of a workload that repeats itself: its operations and flows, by job, compared with the ones a period later.
 
 use std::ops::Range;
 
@@ -109,7 +109,7 @@ fn unfit(simulation: &Simulation) -> Option<String> {
     reasons.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason.to_owned())
 }
 
-/// How far a job had come at an instant. Numbers of operations and flows count from the first of the job.
+/// The progress of a job at an instant. Numbers of operations and flows count from the first of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
     /// Number of operations that have ended, and of flows that are done.
@@ -129,7 +129,7 @@ pub(super) struct Shift {
 }
 
 impl Shift {
-    /// Returns it so many times.
+    /// Returns its multiple.
     pub(super) fn times(self, times: u32) -> Self {
         Self { operations: self.operations * times, flows: self.flows * times }
     }
@@ -177,7 +177,7 @@ impl Jobs {
         }
     }
 
-    /// Returns a simulation without so many periods of each job, which had reached this at the end of the first of them. What is
+    /// Returns a simulation without a number of periods of each job, which had reached this at the end of the first of them. What is
     /// left out begins with the first operation that was as at the beginning.
     ///
     /// # Errors

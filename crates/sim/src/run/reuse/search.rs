@@ -12,15 +12,14 @@ use incast_units::Time;
 
 use super::plan::{Job, Jobs, Reached, Shift};
 use crate::facts::Facts;
-use crate::host::work::Progress;
 use crate::node::Behaviour;
-use crate::relative::State;
+use crate::relative::{Progress, State};
 use crate::run::slot::Slot;
 
-/// States that are kept whole, the last ones: a period is not longer than so many quiet instants.
+/// States that are kept whole, the last ones: a period has no more quiet instants than this.
 const KEPT: usize = 16;
 
-/// Share of what is left that a repetition must cover, as its reciprocal: for less the search goes on.
+/// Share of what is left that a repetition must cover, as its reciprocal: for less the search continues.
 const WORTH: u64 = 2;
 
 /// Everything at one quiet instant.
@@ -48,7 +47,7 @@ pub(super) struct Hit {
     pub(super) copies: u32,
 }
 
-/// What a search is for.
+/// The aim of a search.
 #[derive(Debug)]
 pub(super) enum Goal<'a> {
     /// A state that comes again.
