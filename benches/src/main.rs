@@ -11,6 +11,10 @@
 //!
 //! `--sizes` prints the override that each workload is counted with, for `flame.py`.
 //!
+//! `--scaling NAME [KEY=VALUE…]` computes the speed of a workload on 2 to 32 threads from a run on one;
+//! `--alone NAME THREADS [KEY=VALUE…]` runs it on one thread in the parts that THREADS threads would share, and says how
+//! many hops it had: for counting what the parts cost.
+//!
 //! `--one NAME THREADS [SIZE]` measures one workload in this process, with flows of SIZE (the tables call this, so
 //! that peak memory is that of one workload); `--small NAME KEY=VALUE…` runs a workload with overrides, for
 //! counting instructions; `--idle FLOWS K` builds idle flows on a fat-tree and says what they weigh;
@@ -21,6 +25,7 @@ mod acks;
 mod count;
 mod measure;
 mod order;
+mod scaling;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -89,11 +94,14 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["--small", name, ref overrides @ ..] => count::run_small(name, overrides),
+        ["--scaling", name, ref overrides @ ..] => scaling::print(name, overrides),
+        ["--alone", name, threads, ref overrides @ ..] => scaling::alone(name, threads, overrides),
         ["--idle", flows, k] => idle(flows, k),
         _ => Err(
             "usage: incast-bench [--record | --only NAME... | --acks [ALGORITHM | --record] | --order | --against PROGRAM \
                  | --count [--check | --against PROGRAM] [NAME...] | --sizes \
-                 | --one NAME THREADS [SIZE] | --small NAME KEY=VALUE... | --idle FLOWS K \
+                 | --one NAME THREADS [SIZE] | --small NAME KEY=VALUE... | --scaling NAME [KEY=VALUE...] \
+                 | --alone NAME THREADS [KEY=VALUE...] | --idle FLOWS K \
                  | --acks-of ALGORITHM PRESET TIMES | --batches-of KIND EVENTS TIMES | --order-of METHOD DELAYS SIZE TIMES]"
                 .into(),
         ),

@@ -1,9 +1,9 @@
-//! The exchange of partitions between two windows: packets, and the state of their progress.
+//! The exchange of threads: packets for partitions, and between two windows the state of their progress.
 //!
 //! The run uses only the trait [`Exchange`]. [`Memory`] implements it between threads of one process; other
 //! transports of messages can be further implementations.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use incast_net::describe::network::NodeId;
@@ -11,10 +11,11 @@ use incast_net::packet::Packet;
 use incast_net::record::Records;
 use incast_net::record::tally::{Counts, Tally};
 
+use super::balance::Work;
 use super::mail::Mail;
 use super::model::Hold;
 
-/// The state of one partition between two windows, or of all of them together.
+/// The state of one thread between two windows, or of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     /// The earliest event. (ps)
@@ -28,10 +29,14 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
     /// The records so far must be handed over.
     pub(crate) flush: bool,
+    /// The work since the last report.
+    pub(crate) work: Work,
+    /// The partitions must be dealt again, among this many threads; none for zero.
+    pub(crate) deal: usize,
 }
 
 impl Report {
-    /// The state of a partition without nodes.
+    /// The state of a thread without partitions.
     pub(crate) const NOTHING: Self = Self {
         next: u64::MAX,
         last: 0,
@@ -39,15 +44,17 @@ impl Report {
         records: 0,
         interrupted: false,
         flush: false,
+        work: Work::NONE,
+        deal: 0,
     };
 
-    /// The state of a partition with this tally, whose next event is at `next` and the last one after which a node
+    /// The state of a thread with this tally, whose next event is at `next` and the last one after which a node
     /// had none left at `last`.
     pub(crate) fn new(last: u64, next: u64, tally: &Tally) -> Self {
         Self { next, last, counts: tally.counts, records: tally.records.count() as u64, ..Self::NOTHING }
     }
 
-    /// Merges the state of another partition.
+    /// Merges the state of another thread.
     fn join(&mut self, other: &Self) {
         self.next = self.next.min(other.next);
         self.last = self.last.max(other.last);
@@ -55,31 +62,41 @@ impl Report {
         self.records += other.records;
         self.interrupted |= other.interrupted;
         self.flush |= other.flush;
+        self.work.join(&other.work);
+        self.deal = self.deal.max(other.deal);
     }
 }
 
-/// One partition's interface to the others. Every partition calls, in this order and once per window:
-/// [`Self::post`] for the packets of the last window, [`Self::reduce`], [`Self::collect`].
+/// One thread's interface to the others.
 pub(crate) trait Exchange {
-    /// Sends packets to partition `to`; leaves the outbox empty.
+    /// Returns the number of threads that take part.
+    fn threads(&self) -> usize;
+
+    /// Returns a time before which nothing happens in a partition. (ps)
+    fn due(&self, partition: usize) -> u64;
+
+    /// Begins to process a partition: calls `deliver` with the mail that was posted to it since this was called last.
+    ///
+    /// Some of it may be from the present window: nothing of that arrives in it.
+    fn begin(&mut self, partition: usize, deliver: impl FnMut(&mut Mail));
+
+    /// Says that the partition is processed and when its next event is. (ps)
+    fn finish(&mut self, partition: usize, next: u64);
+
+    /// Sends packets to a partition; leaves the mail empty.
     fn post(&mut self, to: usize, mail: &mut Mail);
 
-    /// Shares the state of this partition, waits for the others, and returns the merged state of all, which
+    /// Shares the state of this thread, waits for the others, and returns the merged state of all, which
     /// is the same for each.
     fn reduce(&mut self, mine: Report) -> Report;
 
-    /// Calls `deliver` with what each other partition posted to this one before the last
-    /// [`Self::reduce`].
-    fn collect(&mut self, deliver: impl FnMut(&mut Mail));
-
-    /// Shares the pauses of every partition, waits for the others, and returns all pauses.
+    /// Shares the pauses that every thread has found, waits for the others, and returns all pauses.
     fn share(&mut self, holds: Vec<(NodeId, Hold)>) -> Vec<(NodeId, Hold)>;
 
-    /// Sends records to the first partition.
+    /// Sends records to the first thread.
     fn hand_over(&mut self, records: &mut Records);
 
-    /// Calls `take` with the records that each partition sent before the last [`Self::reduce`]. Used by the
-    /// first partition.
+    /// Calls `take` with the records that each thread sent before the last [`Self::reduce`]. Used by the first thread.
     fn gather(&mut self, take: impl FnMut(&mut Records));
 }
 
@@ -87,33 +104,49 @@ pub(crate) trait Exchange {
 #[derive(Debug)]
 pub(crate) struct Memory {
     meeting: Meeting,
-    /// `mail[round % 2][from][to]`: what is posted in a round is collected before the next one ends, and
-    /// its place used again only after that.
-    mail: [Vec<Vec<Mutex<Mail>>>; 2],
+    /// One for each partition.
+    inboxes: Vec<Inbox>,
     records: Vec<Mutex<Records>>,
     holds: Vec<Mutex<Vec<(NodeId, Hold)>>>,
 }
 
+/// The mail of a partition. Partitions of other threads are not on its cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Inbox {
+    /// Nothing happens in the partition before. (ps)
+    due: AtomicU64,
+    /// Mail that is not delivered; and mail that was, for packets that are posted next.
+    mail: Mutex<(Vec<Mail>, Vec<Mail>)>,
+}
+
 impl Memory {
-    pub(crate) fn new(partitions: usize) -> Self {
-        let mail = || (0..partitions).map(|_| (0..partitions).map(|_| Mutex::default()).collect()).collect();
+    /// The exchange of this many threads, between partitions whose first events are at these times. (ps)
+    pub(crate) fn new(threads: usize, due: impl Iterator<Item = u64>) -> Self {
+        let inbox = |due| Inbox { due: AtomicU64::new(due), mail: Mutex::default() };
         Self {
-            meeting: Meeting::new(partitions),
-            mail: [mail(), mail()],
-            records: (0..partitions).map(|_| Mutex::default()).collect(),
-            holds: (0..partitions).map(|_| Mutex::default()).collect(),
+            meeting: Meeting::new(threads),
+            inboxes: due.map(inbox).collect(),
+            records: (0..threads).map(|_| Mutex::default()).collect(),
+            holds: (0..threads).map(|_| Mutex::default()).collect(),
         }
     }
 
-    /// The endpoint of partition `index`.
-    pub(crate) fn end(&self, index: usize) -> MemoryEnd<'_> {
-        MemoryEnd { memory: self, index, round: 0 }
+    /// The endpoint of a thread.
+    pub(crate) fn end(&self, thread: usize) -> MemoryEnd<'_> {
+        MemoryEnd { memory: self, thread, posted: Vec::new() }
     }
 
-    /// Returns the packets that were not collected.
+    /// From now on this many threads take part, not more than at first. No endpoint is in use.
+    pub(crate) fn resize(&self, threads: usize) {
+        self.meeting.resize(threads);
+        self.holds.iter().for_each(|holds| lock(holds).clear());
+    }
+
+    /// Returns the packets that were not delivered.
     pub(crate) fn packets(&self) -> Vec<Packet> {
-        let all = self.mail.iter().flatten().flatten();
-        all.flat_map(|mail| lock(mail).packets().collect::<Vec<_>>()).collect()
+        let packets = |inbox: &Inbox| lock(&inbox.mail).0.iter().flat_map(Mail::packets).collect::<Vec<_>>();
+        self.inboxes.iter().flat_map(packets).collect()
     }
 }
 
@@ -121,9 +154,9 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct MemoryEnd<'a> {
     memory: &'a Memory,
-    index: usize,
-    /// Completed rounds.
-    round: usize,
+    thread: usize,
+    /// Mail that is being delivered.
+    posted: Vec<Mail>,
 }
 
 impl Drop for MemoryEnd<'_> {
@@ -135,32 +168,54 @@ impl Drop for MemoryEnd<'_> {
 }
 
 impl Exchange for MemoryEnd<'_> {
-    fn post(&mut self, to: usize, mail: &mut Mail) {
-        std::mem::swap(mail, &mut lock(&self.memory.mail[self.round % 2][self.index][to]));
+    fn threads(&self) -> usize {
+        self.memory.meeting.threads()
     }
 
-    fn reduce(&mut self, mine: Report) -> Report {
-        self.round += 1;
-        self.memory.meeting.meet(mine)
+    #[inline]
+    fn due(&self, partition: usize) -> u64 {
+        self.memory.inboxes[partition].due.load(Ordering::Relaxed)
     }
 
-    fn collect(&mut self, mut deliver: impl FnMut(&mut Mail)) {
-        for (from, boxes) in self.memory.mail[(self.round + 1) % 2].iter().enumerate() {
-            if from != self.index {
-                deliver(&mut lock(&boxes[self.index]));
-            }
+    fn begin(&mut self, partition: usize, mut deliver: impl FnMut(&mut Mail)) {
+        let Inbox { due, mail } = &self.memory.inboxes[partition];
+        // First this, then the mail: whoever posts more from now on lowers it again.
+        due.store(u64::MAX, Ordering::Relaxed);
+        std::mem::swap(&mut self.posted, &mut lock(mail).0);
+        if !self.posted.is_empty() {
+            self.posted.iter_mut().for_each(&mut deliver);
+            lock(mail).1.append(&mut self.posted);
         }
     }
 
+    fn finish(&mut self, partition: usize, next: u64) {
+        self.memory.inboxes[partition].due.fetch_min(next, Ordering::Relaxed);
+    }
+
+    fn post(&mut self, to: usize, mail: &mut Mail) {
+        let inbox = &self.memory.inboxes[to];
+        let earliest = mail.earliest;
+        {
+            let mut inbox = lock(&inbox.mail);
+            let (posted, empty) = &mut *inbox;
+            posted.push(std::mem::replace(mail, empty.pop().unwrap_or_default()));
+        }
+        inbox.due.fetch_min(earliest, Ordering::Relaxed);
+    }
+
+    fn reduce(&mut self, mine: Report) -> Report {
+        self.memory.meeting.meet(mine)
+    }
+
     fn share(&mut self, holds: Vec<(NodeId, Hold)>) -> Vec<(NodeId, Hold)> {
-        *lock(&self.memory.holds[self.index]) = holds;
+        *lock(&self.memory.holds[self.thread]) = holds;
         // The next sharing overwrites them only after a further meeting.
         self.memory.meeting.meet(Report::NOTHING);
         self.memory.holds.iter().flat_map(|holds| lock(holds).clone()).collect()
     }
 
     fn hand_over(&mut self, records: &mut Records) {
-        lock(&self.memory.records[self.index]).take(records);
+        lock(&self.memory.records[self.thread]).take(records);
     }
 
     fn gather(&mut self, mut take: impl FnMut(&mut Records)) {
@@ -175,15 +230,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Iterations of spinning before a thread sleeps.
+const LOOKS: u32 = 2000;
+
 /// A barrier at which threads wait for each other and exchange their states.
 ///
 /// Windows are short: with a core for each thread, a waiting thread first spins. With fewer cores, or after a
 /// while, it sleeps until the last thread wakes it, so that it takes no CPU time from the others.
 #[derive(Debug)]
 struct Meeting {
-    threads: usize,
-    /// Iterations of spinning before a thread sleeps.
-    looks: u32,
+    /// Changes only while nobody meets.
+    threads: AtomicUsize,
+    /// Threads that can be on a core each.
+    cores: usize,
     /// Number of completed rounds; the same as in `state`, readable without locking.
     over: AtomicU64,
     /// A thread panicked: the others must not wait for it.
@@ -207,10 +266,9 @@ struct State {
 impl Meeting {
     /// A barrier for the given number of threads.
     fn new(threads: usize) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            threads,
-            looks: if threads <= cores { 2000 } else { 0 },
+            threads: AtomicUsize::new(threads),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
             over: AtomicU64::new(0),
             broken: AtomicBool::new(false),
             state: Mutex::new(State {
@@ -224,15 +282,28 @@ impl Meeting {
         }
     }
 
+    /// The number of threads that meet.
+    fn threads(&self) -> usize {
+        self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Lets another number of threads meet from now on.
+    fn resize(&self, threads: usize) {
+        // The lock makes every thread that meets later see it.
+        let _state = lock(&self.state);
+        self.threads.store(threads, Ordering::Relaxed);
+    }
+
     fn meet(&self, mine: Report) -> Report {
-        if self.threads == 1 {
+        let threads = self.threads();
+        if threads == 1 {
             return mine;
         }
         let mut state = lock(&self.state);
         let before = state.over;
         state.joined.join(&mine);
         state.arrived += 1;
-        if state.arrived == self.threads {
+        if state.arrived == threads {
             state.result = std::mem::replace(&mut state.joined, Report::NOTHING);
             state.arrived = 0;
             state.over += 1;
@@ -243,7 +314,7 @@ impl Meeting {
             return state.result;
         }
         drop(state);
-        for _ in 0..self.looks {
+        for _ in 0..if threads <= self.cores { LOOKS } else { 0 } {
             if self.over.load(Ordering::Acquire) != before || self.broken.load(Ordering::Relaxed) {
                 break;
             }
@@ -305,7 +376,7 @@ mod tests {
     #[test]
     fn a_thread_that_panics_takes_the_others_with_it() {
         for threads in [2, 300] {
-            let memory = Memory::new(threads);
+            let memory = Memory::new(threads, std::iter::empty());
             let ends = std::thread::scope(|scope| {
                 let run = |index| {
                     let mut end = memory.end(index);

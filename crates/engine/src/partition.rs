@@ -1,7 +1,8 @@
-//! The nodes of one thread: their rings, event queues and the windows in which they are processed.
+//! Nodes that one thread processes at a time: their rings, event queues and the windows in which they are processed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use incast_net::describe::network::PortId;
 use incast_net::packet::{IntRecords, Packet, flag};
@@ -9,8 +10,8 @@ use incast_net::record::tally::Tally;
 
 use super::coming::{self, Coming, Key};
 use super::event::{Effects, Event};
-use super::exchange::{Exchange, Report};
-use super::mail::{LinkTo, Mail};
+use super::hand::{Hand, Scratch};
+use super::mail::{LinkTo, Mail, Outbox};
 use super::model::{Arrival, Handler, Model, Node, RunState, Visit};
 use super::ready::Ready;
 use super::rings::{Ring, RingPool};
@@ -20,7 +21,18 @@ use super::rings::{Ring, RingPool};
 struct Agenda<N> {
     node: N,
     events: BinaryHeap<Reverse<Event>>,
+    /// The cost of a packet that arrives at it. (ns)
+    arrival: u32,
 }
+
+/// The cost of a visit of a node without its events: about, on the machine of `docs/dev/threads.md`. (ns)
+const VISIT: u32 = 60;
+/// The cost of an event that is no arrival. (ns)
+const EVENT: u32 = 40;
+/// The cost of an arrival at a host. (ns)
+const AT_HOST: u32 = 130;
+/// The cost of an arrival at a switch. (ns)
+const AT_SWITCH: u32 = 60;
 
 impl<N> Agenda<N> {
     /// The time of its next event. (ps)
@@ -68,33 +80,17 @@ struct Fabric {
     units: Vec<Unit>,
     /// The time of the next event of each unit; exact between windows.
     ready: Ready,
-    outboxes: Vec<Mail>,
-    /// The earliest packet in the outboxes. (ps)
-    posted: u64,
-    /// The latest event after which a node here had none left. (ps)
-    last: u64,
-    tally: Tally,
 }
 
-/// One thread's share of the network.
+/// A part of the network, which one thread processes at a time.
 #[derive(Debug)]
 pub(crate) struct Partition<N> {
     agendas: Vec<Agenda<N>>,
     fabric: Fabric,
     /// Nodes that take samples.
     sampled: Vec<u32>,
-    scratch: Scratch,
-}
-
-/// Memory for one visit of a node.
-#[derive(Debug, Default)]
-struct Scratch {
-    /// The packets that arrive.
-    coming: Vec<Coming>,
-    /// For sorting it.
-    spare: Vec<Coming>,
-    /// For each port with packets on its link: how many arrive.
-    arriving: Vec<u32>,
+    /// Its cost since this was asked last. (ns)
+    load: u64,
 }
 
 impl Fabric {
@@ -135,6 +131,8 @@ impl Fabric {
 /// The effects available to the current node.
 struct NodeEffects<'a> {
     fabric: &'a mut Fabric,
+    outbox: &'a mut Outbox,
+    tally: &'a mut Tally,
     events: &'a mut BinaryHeap<Reverse<Event>>,
     base: u32,
     /// The window. (ps)
@@ -154,10 +152,7 @@ impl Effects for NodeEffects<'_> {
         if to.partition == self.fabric.index {
             self.fabric.deliver(to, packet, int);
         } else {
-            self.fabric.posted = self.fabric.posted.min(packet.time);
-            let mail = &mut self.fabric.outboxes[usize::from(to.partition)];
-            mail.packets.push((to, *packet));
-            mail.stacks.extend(int);
+            self.outbox.add(to, packet, int);
         }
     }
 
@@ -169,7 +164,7 @@ impl Effects for NodeEffects<'_> {
 
     #[inline]
     fn tally(&mut self) -> &mut Tally {
-        &mut self.fabric.tally
+        self.tally
     }
 }
 
@@ -180,12 +175,14 @@ struct NodeVisit<'a, 'b> {
     effects: &'a mut NodeEffects<'b>,
     /// The time of the last other event. (ps)
     last: &'a mut u64,
+    /// The number of other events.
+    others: &'a mut u32,
 }
 
 impl Visit for NodeVisit<'_, '_> {
     #[inline(always)]
     fn run<H: Handler>(self, handler: &mut H) {
-        let Self { coming, effects, last } = self;
+        let Self { coming, effects, last, others } = self;
         let mut int = IntRecords::default();
         let mut coming = coming.iter();
         let mut arrival = coming.next();
@@ -208,6 +205,7 @@ impl Visit for NodeVisit<'_, '_> {
                     let Some(Reverse(event)) = effects.events.pop() else { return };
                     effects.find_due();
                     *last = event.time();
+                    *others += 1;
                     handler.handle(event, effects);
                 }
             }
@@ -234,8 +232,8 @@ pub(crate) struct UnitOfNodes<N> {
 }
 
 impl<N> Partition<N> {
-    /// Partition number `index` of `partitions`, with these nodes.
-    pub(crate) fn new<M>(index: u16, partitions: usize, units: Vec<UnitOfNodes<N>>, model: &M) -> Self
+    /// Partition number `index`, with these nodes.
+    pub(crate) fn new<M>(index: u16, units: Vec<UnitOfNodes<N>>, model: &M) -> Self
     where
         M: Model<Node = N>,
         N: Node<M>,
@@ -248,10 +246,6 @@ impl<N> Partition<N> {
             inboxes: Vec::new(),
             units: Vec::with_capacity(units.len()),
             ready: Ready::new(&[]),
-            outboxes: (0..partitions).map(|_| Mail::default()).collect(),
-            posted: u64::MAX,
-            last: 0,
-            tally: Tally::default(),
         };
         let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
         for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
@@ -265,7 +259,8 @@ impl<N> Partition<N> {
                 if node.takes_samples() {
                     sampled.push(agendas.len() as u32);
                 }
-                agendas.push(Agenda { node, events });
+                let arrival = if (node.id() as usize) < model.hosts() { AT_HOST } else { AT_SWITCH };
+                agendas.push(Agenda { node, events, arrival });
             }
             let times = agendas[first as usize..].iter().map(Agenda::next);
             earliest.push(times.clone().min().unwrap_or(u64::MAX));
@@ -275,47 +270,51 @@ impl<N> Partition<N> {
             fabric.units.push(Unit { first, inside });
         }
         fabric.ready = Ready::new(&earliest);
-        Self { agendas, fabric, sampled, scratch: Scratch::default() }
+        Self { agendas, fabric, sampled, load: 0 }
     }
 
-    /// The state of this partition between two windows.
-    pub(crate) fn report(&self) -> Report {
-        Report::new(self.fabric.last, self.next(), &self.fabric.tally)
+    /// The time of the next event here. (ps)
+    pub(crate) fn next(&self) -> u64 {
+        self.fabric.ready.earliest()
     }
 
-    /// A time before which nothing happens here, nor elsewhere because of packets sent from here in the
-    /// last window. (ps)
-    fn next(&self) -> u64 {
-        self.fabric.ready.earliest().min(self.fabric.posted)
+    /// Returns what the nodes have cost since this was asked last. (ns)
+    pub(crate) fn take_load(&mut self) -> u64 {
+        std::mem::take(&mut self.load)
     }
 
     /// Handles every event before `end`, given that nothing sent from now on arrives before it.
-    pub(crate) fn process<M>(&mut self, end: u64, model: &M)
+    pub(crate) fn process<M>(&mut self, end: u64, model: &M, hand: &mut Hand)
     where
         M: Model<Node = N>,
         N: Node<M>,
     {
-        self.fabric.posted = u64::MAX;
+        let before = hand.load;
         for index in 0..self.fabric.ready.find(end) {
             let Some(unit) = self.fabric.ready.place(index) else { break };
+            let visit = hand.visits.is_some().then(|| (hand.load, Instant::now()));
             let next = if self.fabric.units[unit].inside.is_none() {
                 let node = self.fabric.units[unit].first as usize;
                 let start = self.fabric.ready.time(unit);
                 if let Some(following) = self.fabric.ready.place(index + 1) {
                     self.fabric.prefetch(following);
                 }
-                self.process_node(node, start, end, model)
+                self.process_node(node, start, end, model, hand)
             } else {
-                self.process_unit(unit, end, model)
+                self.process_unit(unit, end, model, hand)
             };
             self.fabric.ready.set(unit, next);
+            if let Some((load, began)) = visit {
+                hand.record(unit, load, began);
+            }
         }
         self.fabric.ready.finish();
+        self.load += hand.load - before;
     }
 
     /// Handles every event before `end` in a unit of several nodes, in windows within the window. Returns
     /// the time of the next event.
-    fn process_unit<M>(&mut self, unit: usize, end: u64, model: &M) -> u64
+    fn process_unit<M>(&mut self, unit: usize, end: u64, model: &M, hand: &mut Hand) -> u64
     where
         M: Model<Node = N>,
         N: Node<M>,
@@ -333,7 +332,7 @@ impl<N> Partition<N> {
             let window = end.min(start.saturating_add(*lookahead));
             for index in 0..ready.find(window) {
                 let Some(node) = inside(self, unit).and_then(|i| i.ready.place(index)) else { break };
-                let next = self.process_node(first + node, start, window, model);
+                let next = self.process_node(first + node, start, window, model, hand);
                 if let Some(Inside { ready, .. }) = inside(self, unit) {
                     ready.set(node, next);
                 }
@@ -345,13 +344,14 @@ impl<N> Partition<N> {
     }
 
     /// Handles the events of a node from `start` until before `end`. Returns the time of its next one.
-    fn process_node<M>(&mut self, index: usize, start: u64, end: u64, model: &M) -> u64
+    fn process_node<M>(&mut self, index: usize, start: u64, end: u64, model: &M, hand: &mut Hand) -> u64
     where
         M: Model<Node = N>,
         N: Node<M>,
     {
-        let Self { agendas, fabric, scratch: Scratch { coming, spare, arriving }, .. } = self;
-        let Agenda { node, events } = &mut agendas[index];
+        let Self { agendas, fabric, .. } = self;
+        let Hand { scratch: Scratch { coming, spare, arriving }, outbox, tally, .. } = hand;
+        let Agenda { node, events, arrival } = &mut agendas[index];
         let Inbox { base, active, .. } = &fabric.inboxes[index];
         let base = *base;
         coming.clear();
@@ -370,9 +370,10 @@ impl<N> Partition<N> {
             coming::sort(coming, spare, highest);
         }
         let due = events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
-        let mut last = 0;
-        let mut effects = NodeEffects { fabric, events, base, start, end, due };
-        node.visit(NodeVisit { coming, effects: &mut effects, last: &mut last }, model);
+        let (mut last, mut others) = (0, 0);
+        let mut effects = NodeEffects { fabric, outbox, tally, events, base, start, end, due };
+        let visit = NodeVisit { coming, effects: &mut effects, last: &mut last, others: &mut others };
+        node.visit(visit, model);
         let departures = node.depart(end, model, &mut effects);
         // The rings free their memory only now: until then the packets above are read there.
         let Fabric { inboxes, rings, pool, .. } = fabric;
@@ -394,52 +395,47 @@ impl<N> Partition<N> {
         next = next.min(departures.next).min(events.peek().map_or(u64::MAX, |event| event.0.time()));
         if next == u64::MAX {
             let last_arrival = coming.last().map_or(0, |coming| start + coming.key.since());
-            fabric.last = fabric.last.max(last).max(last_arrival).max(departures.last);
+            hand.last = hand.last.max(last).max(last_arrival).max(departures.last);
         }
+        hand.load += u64::from(VISIT + EVENT * others) + u64::from(*arrival) * coming.len() as u64;
         next
     }
 
-    /// Posts packets for other partitions.
-    pub(crate) fn post(&mut self, exchange: &mut impl Exchange) {
-        for (to, mail) in self.fabric.outboxes.iter_mut().enumerate() {
-            if to != usize::from(self.fabric.index) {
-                exchange.post(to, mail);
-            }
-        }
-    }
-
-    /// Receives packets from another partition.
+    /// Receives packets from other partitions.
     pub(crate) fn deliver(&mut self, mail: &mut Mail) {
-        let mut stacks = mail.stacks.drain(..);
-        for (to, packet) in mail.packets.drain(..) {
+        let mut stacks = mail.stacks.iter();
+        for (to, packet) in &mail.packets {
             let int = if packet.is(flag::INT) { stacks.next() } else { None };
-            self.fabric.deliver(to, &packet, int.as_ref());
+            self.fabric.deliver(*to, packet, int);
         }
+        mail.packets.clear();
+        mail.stacks.clear();
+        mail.earliest = u64::MAX;
     }
 
     /// Takes all samples due before `time`.
-    pub(crate) fn catch_up<M>(&mut self, time: u64, model: &M)
+    pub(crate) fn catch_up<M>(&mut self, time: u64, model: &M, tally: &mut Tally)
     where
         N: Node<M>,
     {
         for &place in &self.sampled {
-            self.agendas[place as usize].node.catch_up(time, model, &mut self.fabric.tally);
+            self.agendas[place as usize].node.catch_up(time, model, tally);
         }
     }
 
     /// Takes the last samples of a run that has ended at `now`.
-    pub(crate) fn end_samples<M>(&mut self, now: u64, model: &M)
+    pub(crate) fn end_samples<M>(&mut self, now: u64, model: &M, tally: &mut Tally)
     where
         N: Node<M>,
     {
         for &place in &self.sampled {
-            self.agendas[place as usize].node.end_samples(now, model, &mut self.fabric.tally);
+            self.agendas[place as usize].node.end_samples(now, model, tally);
         }
     }
 
     /// Whether no packet is on a link that leads here.
     pub(crate) fn has_no_packets(&self) -> bool {
-        self.fabric.posted == u64::MAX && self.fabric.inboxes.iter().all(|inbox| inbox.active.is_empty())
+        self.fabric.inboxes.iter().all(|inbox| inbox.active.is_empty())
     }
 
     /// The nodes.
@@ -447,15 +443,11 @@ impl<N> Partition<N> {
         self.agendas.iter().map(|agenda| &agenda.node)
     }
 
-    pub(crate) fn tally(&mut self) -> &mut Tally {
-        &mut self.fabric.tally
-    }
-
     /// Ends the run: the nodes, and the packets that were on their way.
     pub(crate) fn into_state(self) -> RunState<N> {
-        let Fabric { rings, pool, outboxes, tally, .. } = self.fabric;
-        let on_links = rings.iter().flat_map(|r| r.iter(&pool)).copied();
-        let packets = on_links.chain(outboxes.iter().flat_map(Mail::packets)).collect();
-        RunState { nodes: self.agendas.into_iter().map(|agenda| agenda.node).collect(), packets, tally }
+        let Fabric { rings, pool, .. } = self.fabric;
+        let packets = rings.iter().flat_map(|r| r.iter(&pool)).copied().collect();
+        let nodes = self.agendas.into_iter().map(|agenda| agenda.node).collect();
+        RunState { nodes, packets, tally: Tally::default() }
     }
 }

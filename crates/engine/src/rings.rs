@@ -182,10 +182,12 @@ impl Ring {
             let chunk = &chunk[at..at + left.min(PACKETS - at)];
             let arriving = chunk.iter().take_while(|packet| packet.time < end).count();
             let places = piece * PACKETS as u32 + at as u32..;
-            coming.extend(chunk[..arriving].iter().zip(places).map(|(packet, place)| Coming {
-                key: Key::of_arrival(packet.time - start, port),
-                place,
-            }));
+            coming.extend(
+                chunk[..arriving]
+                    .iter()
+                    .zip(places)
+                    .map(|(packet, place)| Coming { key: Key::of_arrival(packet.time - start, port), place }),
+            );
             left -= arriving;
             if let Some(later) = chunk.get(arriving) {
                 return (len - left as u32, later.time);

@@ -21,11 +21,12 @@ mod relative;
 mod run;
 mod switch;
 
+pub use incast_engine::scaling;
 pub use incast_net::describe::{Simulation, network::Network};
 pub use incast_net::record::{Outcome, Sink};
 pub use incast_net::routing::timeline::outages;
 pub use incast_net::{Invalid, canary, describe, queue_set, random, record, rules};
 pub use run::{
     PartTimes, Visits, add_idle_times, job_bounds, network_round_trip, not_started, path_infos, run,
-    run_reference, run_timed,
+    run_alone, run_reference, run_restless, run_timed, run_traced,
 };

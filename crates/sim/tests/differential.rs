@@ -551,6 +551,12 @@ fn check(case: &Case, reached: &mut Reached) -> Result<(), TestCaseError> {
     let reference = incast_sim::run_reference(&sim, &mut plain).map_err(|error| error.to_string());
     prop_assert_eq!(&windows, &reference);
     prop_assert_eq!(&kept, &plain);
+    // Whoever processes what: other threads, and other numbers of them, after every few windows.
+    let (mut kept_again, mut sim) = (Kept::default(), sim);
+    sim.threads += 2;
+    let again = incast_sim::run_restless(&sim, &mut kept_again).map_err(|error| error.to_string());
+    prop_assert_eq!(&again, &reference);
+    prop_assert_eq!(&kept_again, &plain);
     match windows {
         Err(_) => reached.refused += 1,
         Ok(outcome) => {

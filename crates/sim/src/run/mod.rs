@@ -15,6 +15,7 @@ mod watch;
 
 use incast_cc::{Overhead, Path};
 use incast_engine::model::{Limits, Model};
+use incast_engine::scaling::{self, Trace};
 use incast_engine::{reference, windows};
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
@@ -54,6 +55,47 @@ fn run_all(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
     let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
     let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, &mut sink);
     Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+}
+
+/// Runs a simulation to its end on one thread, in the parts that `threads` threads would share: what the parts cost without
+/// anybody who helps.
+///
+/// # Errors
+/// When the description is inconsistent; nothing has run then.
+pub fn run_alone(simulation: &Simulation, threads: usize, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let facts = prepare(simulation)?;
+    let nodes = build::nodes(&facts, simulation)?;
+    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
+    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
+    let ended = windows::run_alone(&facts, limits, threads, nodes, &mut flusher, &mut sink);
+    Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+}
+
+/// Runs a simulation as [`run`] does, but changes the number of threads and what each of them does after every few windows:
+/// for tests that nothing depends on it.
+///
+/// # Errors
+/// When the description is inconsistent; nothing has run then.
+pub fn run_restless(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    let facts = prepare(simulation)?;
+    let nodes = build::nodes(&facts, simulation)?;
+    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
+    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
+    let ended = windows::run_restless(&facts, limits, simulation.threads, nodes, &mut flusher, &mut sink);
+    Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+}
+
+/// Runs a simulation to its end on one thread; returns what each node did in each window, too.
+///
+/// # Errors
+/// When the description is inconsistent; nothing has run then.
+pub fn run_traced(simulation: &Simulation, sink: &mut dyn Sink) -> Result<(Outcome, Trace), Invalid> {
+    let facts = prepare(simulation)?;
+    let nodes = build::nodes(&facts, simulation)?;
+    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
+    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
+    let (cause, now, state, trace) = scaling::run(&facts, limits, nodes, &mut flusher, &mut sink);
+    Ok((outcome::outcome((cause, now, state), simulation, &facts, flusher, sink), trace))
 }
 
 /// The records of flows that had not started when the run ended: nothing sent, no completion time.
