@@ -423,10 +423,9 @@ fn run_share<M: Model>(
         if all.flush {
             exchange.hand_over(&mut hand.tally.records);
         }
-        if let (Some(reporter), Some(visits)) = (&mut reporter, &mut hand.visits) {
-            if let Some(trace) = &mut reporter.trace {
-                trace.push(std::mem::take(visits));
-            }
+        let trace = reporter.as_mut().and_then(|reporter| reporter.trace.as_mut());
+        if let (Some(trace), Some(visits)) = (trace, &mut hand.visits) {
+            trace.push(std::mem::take(visits));
         }
     }
     unreachable!("the windows only end from within")
