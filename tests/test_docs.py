@@ -32,6 +32,7 @@ NOT_RUN = {
     "docs/dev/ci.md": 1,
     "docs/dev/documentation.md": 2,
     "docs/dev/mutants.md": 1,
+    "docs/dev/threads.md": 1,
     "docs/guide/arena.md": 3,
     "docs/guide/from-simulator-to-kernel.md": 7,
     "docs/guide/kernel.md": 3,
