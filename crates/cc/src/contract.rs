@@ -418,7 +418,7 @@ impl Telemetry<'_> {
         let places = stack.iter().count();
         for (place, hop) in stack.iter() {
             let IntHop { at, queue, transmitted, rate } = hop;
-            let by_now = to.transmitted(place as usize, places);
+            let by_now = to.transmitted(place, places);
             let Some(since) = by_now.and_then(|now| now.checked_sub(transmitted.get())) else {
                 return to.miss("telemetry of packets that take several paths");
             };

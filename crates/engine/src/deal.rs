@@ -90,9 +90,9 @@ mod tests {
                 let mut taken = Vec::new();
                 loop {
                     let before = taken.len();
-                    for thread in 0..threads {
+                    for (thread, takes) in takes.iter_mut().enumerate() {
                         for _ in 0..if thread == 0 { threads } else { 1 } {
-                            taken.extend(takes[thread].next().map(|(partition, other)| {
+                            taken.extend(takes.next().map(|(partition, other)| {
                                 assert_eq!(other, !deal.of(thread).contains(&partition));
                                 partition
                             }));

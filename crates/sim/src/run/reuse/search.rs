@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
                 ended: numbers().count() as u32,
                 done: numbers().filter(|index| is_sent(*index)).count() as u32,
                 open: open as u32,
-                touched: numbers().last().map_or(0, |last| last as u32 + 1),
+                touched: numbers().next_back().map_or(0, |last| last as u32 + 1),
             });
         }
         let job_of = |operation: u32| usize::from(operations[operation as usize].job);
