@@ -2,7 +2,7 @@
 //!
 //! Two states that are alike in this sense lead to the same future, shifted in time and in position: a simulator compares
 //! them to find out whether a workload repeats itself. An algorithm says of each field of its state how it is compared, by
-//! [`relate!`](crate::relative::relate), which takes all of them apart: a field that is forgotten does not compile.
+//! `relate!`, which takes all of them apart: a field that is forgotten does not compile.
 //!
 //! States are compared while nothing is in flight. Everything that a flow learns after that instant is of packets that
 //! leave after it: they are sent later than every instant and lie at or behind the position that it has reached.
@@ -94,7 +94,7 @@ const UNSET: [u64; 2] = [0, 0];
 /// Of one that lies so far back that it does not count any more.
 const OVER: [u64; 2] = [1, 0];
 
-/// The ways in which fields are compared. Each is named by [`relate!`](crate::relative::relate).
+/// The ways in which fields are compared. Each is named by `relate!`.
 impl Origin {
     /// A field that is the same at any time and position.
     #[must_use]
