@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use common::*;
 use incast_cc::Fixed;
+use incast_cc::receiver::AckEvery;
 use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
@@ -143,6 +144,16 @@ fn what_differs_is_said() {
     assert_eq!(reuse(&outcome).reason.as_deref(), Some("samples are taken, at times that do not shift"));
 }
 
+#[test]
+fn a_timer_of_acknowledgements_that_is_set_makes_reuse_impossible() {
+    // The first packet of four sets it, and the passes are done before it expires.
+    let mut sim = ring_of(4, 9, "constant");
+    (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), Some(us(100)));
+    let outcome = compare(&sim);
+    let reason = reuse(&outcome).reason.as_deref().unwrap_or_default();
+    assert!(reason.contains("a timer of acknowledgements that has not expired"), "{reason}");
+}
+
 /// Returns a random periodic workload, by number.
 fn random(seed: u64, algorithm: &str, balancing: Balancing) -> Simulation {
     let pick = |item: u64, from: u64, to: u64| from + draw(seed, item) % (to - from + 1);
@@ -186,6 +197,10 @@ fn random(seed: u64, algorithm: &str, balancing: Balancing) -> Simulation {
     }
     if pick(15, 0, 3) == 0 {
         sim.switch = Switch { ecn: sim.switch.ecn, ..lossless_switch() };
+    }
+    if pick(16, 0, 5) == 0 {
+        sim.transport.ack_every = AckEvery::Packets(4);
+        sim.transport.ack_delay = Some(us(pick(17, 2, 60)));
     }
     if pick(11, 0, 3) == 0 {
         // In the middle of some copy.

@@ -128,8 +128,7 @@ impl State {
             asked,
             hash,
             ack_delay,
-            // An event that comes before an acknowledgement is due does nothing.
-            due: _,
+            due,
             // What `control` says is held.
             held: _,
         } = self;
@@ -145,6 +144,9 @@ impl State {
         let ends = messages.as_ref().map_or(0, |messages| messages.ends.len());
         state.word("messages that have not arrived", ends as u64);
         state.unless(control.is_holding(), "an acknowledgement that is held");
+        // Its event is of the message for which it was set, and arms the next one for that: of two acknowledgements that
+        // are due at one instant it decides which is first.
+        state.unless(*due != NEVER, "a timer of acknowledgements that has not expired");
         let origin = Origin { now: Time::from_ps(now), position: 0 };
         control.relate(&origin, state);
         state.word("open", *open);
