@@ -38,7 +38,7 @@ Stack = tuple[tuple[str, str], ...]
 
 @dataclass
 class Counts:
-    """What callgrind has counted.
+    """Counts by callgrind.
 
     Attributes:
         own: Instructions of each function, by their address.

@@ -123,7 +123,7 @@ impl Record {
         self.counts.get(name).copied().ok_or_else(|| format!("{name} has no row in the table of {LOG}"))
     }
 
-    /// What to say of workloads whose counts are off.
+    /// The message about workloads whose counts are off.
     fn complaint(&self, off: &[String]) -> String {
         let mut text = format!(
             "{}: more than {} % apart. Where this is meant, {LOG} needs an entry, and its table the new count.",
