@@ -1505,6 +1505,10 @@ class Run(Section):
     Attributes:
         clock: The clocks of hosts and switches; by default "100ppm" where an algorithm of the group
             loss (New Reno) may lose packets to a full queue, and "exact" everywhere else.
+        draws: Random draws about packets of connections: which ones are marked, and which paths they
+            take. Default: per-packet.
+        reuse: Parts of the run that repeat an earlier part exactly, as the passes of a training job
+            may. Default: off.
         stall_after: The run is ended as stalled when no packet has arrived anywhere for this long while
             flows are unfinished, and no retransmission timer is to expire that has not been doubled as
             often as it can. Default: 1s.
@@ -1513,6 +1517,8 @@ class Run(Section):
     """
 
     clock: Literal["exact", "100ppm"] | None = None
+    draws: Literal["per-packet", "per-pass"] | None = None
+    reuse: Literal["off", "exact"] | None = None
     stall_after: str | Time | None = None
     until: str | Time | None = None
 

@@ -64,6 +64,8 @@ fn microburst(algorithm: Algorithm) -> Simulation {
         until: end,
         stall_after: Time::from_s(1),
         threads: 1,
+        reuse: Default::default(),
+        draws: Default::default(),
     }
 }
 

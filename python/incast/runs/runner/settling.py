@@ -15,12 +15,15 @@ EVERY_S = 2.0
 TOGETHER = 16
 """Files that are waited for at the same time: a file system writes them together."""
 
+MOST = 128
+"""Results that are held back at most, so that memory does not grow with the runs of a batch."""
+
 
 class Settling:
     """Brings small results to the disk, some seconds after they were made.
 
     A run that waits for the disk by itself does so for longer than a short run takes. Here a thread waits for
-    all that were made since its last round. Until then a crash of the machine may cost a result, which the
+    all that were made since its last round, or for as many as are held back at most. Until then a crash of the machine may cost a result, which the
     same batch makes again; a kill of the process costs nothing.
 
     Args:
@@ -41,8 +44,11 @@ class Settling:
             folder: Its folder.
         """
         self._waiting.append(folder)
+        is_full = len(self._waiting) >= MOST
+        if is_full and self._thread is not None:
+            self._thread.join()
         busy = self._thread is not None and self._thread.is_alive()
-        if not busy and time.monotonic() >= self._due:
+        if not busy and (is_full or time.monotonic() >= self._due):
             folders, self._waiting = self._waiting, []
             self._thread = threading.Thread(target=self._settle, args=(folders,), daemon=True)
             self._thread.start()
