@@ -14,7 +14,7 @@ mod timed;
 mod watch;
 
 use incast_cc::{Overhead, Path};
-use incast_engine::model::{Limits, Model};
+use incast_engine::model::{Cause, Limits, Model, RunState};
 use incast_engine::scaling::{self, Trace};
 use incast_engine::{reference, windows};
 use incast_net::Invalid;
@@ -31,6 +31,7 @@ use crate::facts::Facts;
 use crate::facts::check::HORIZON;
 use crate::facts::ending::Ending;
 use crate::facts::flows::sizes_with;
+use slot::Slot;
 use watch::Watch;
 
 pub use bound::job_bounds;
@@ -39,7 +40,7 @@ pub use timed::{PartTimes, Visits, run_timed};
 /// Runs a simulation to its end on `simulation.threads` threads; on one thread if what repeats itself is reused.
 ///
 /// # Errors
-/// When the description is inconsistent; nothing has run then.
+/// When the description is inconsistent. Nothing has run then.
 pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
     match simulation.reuse {
         Reuse::Off => run_all(simulation, sink),
@@ -49,11 +50,25 @@ pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
 
 /// Runs all of a simulation.
 fn run_all(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+    run_by(windows::run, simulation.threads, simulation, sink)
+}
+
+/// A function of the engine that runs nodes on a number of threads.
+type RunNodes<'a> =
+    fn(&Facts<'a>, Limits, usize, Vec<Slot>, &mut Flusher, &mut dyn Sink) -> (Cause, u64, RunState<Slot>);
+
+/// Runs all of a simulation by one of the ways that the engine has.
+fn run_by<'a>(
+    run_nodes: RunNodes<'a>,
+    threads: usize,
+    simulation: &'a Simulation,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, Invalid> {
     let facts = prepare(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;
     let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
     let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
-    let ended = windows::run(&facts, limits, simulation.threads, nodes, &mut flusher, &mut sink);
+    let ended = run_nodes(&facts, limits, threads, nodes, &mut flusher, &mut sink);
     Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
 }
 
@@ -61,34 +76,24 @@ fn run_all(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Inva
 /// anybody who helps.
 ///
 /// # Errors
-/// When the description is inconsistent; nothing has run then.
+/// When the description is inconsistent. Nothing has run then.
 pub fn run_alone(simulation: &Simulation, threads: usize, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
-    let facts = prepare(simulation)?;
-    let nodes = build::nodes(&facts, simulation)?;
-    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
-    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
-    let ended = windows::run_alone(&facts, limits, threads, nodes, &mut flusher, &mut sink);
-    Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+    run_by(windows::run_alone, threads, simulation, sink)
 }
 
 /// Runs a simulation as [`run`] does, but changes the number of threads and what each of them does after every few windows:
 /// for tests that nothing depends on it.
 ///
 /// # Errors
-/// When the description is inconsistent; nothing has run then.
+/// When the description is inconsistent. Nothing has run then.
 pub fn run_restless(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
-    let facts = prepare(simulation)?;
-    let nodes = build::nodes(&facts, simulation)?;
-    let (limits, mut flusher) = (limits(simulation, &facts), Flusher::default());
-    let mut sink = Watched { watch: Watch::new(simulation, &facts), sink };
-    let ended = windows::run_restless(&facts, limits, simulation.threads, nodes, &mut flusher, &mut sink);
-    Ok(outcome::outcome(ended, simulation, &facts, flusher, sink))
+    run_by(windows::run_restless, simulation.threads, simulation, sink)
 }
 
 /// Runs a simulation to its end on one thread; returns what each node did in each window, too.
 ///
 /// # Errors
-/// When the description is inconsistent; nothing has run then.
+/// When the description is inconsistent. Nothing has run then.
 pub fn run_traced(simulation: &Simulation, sink: &mut dyn Sink) -> Result<(Outcome, Trace), Invalid> {
     let facts = prepare(simulation)?;
     let nodes = build::nodes(&facts, simulation)?;

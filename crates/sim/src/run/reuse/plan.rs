@@ -37,7 +37,7 @@ impl Jobs {
     /// The jobs of a simulation, of which parts may repeat.
     ///
     /// # Errors
-    /// When nothing of it can be reused: why.
+    /// Nothing of it can be reused. Returns the reason.
     pub(super) fn new(simulation: &Simulation) -> Result<Self, String> {
         if let Some(reason) = unfit(simulation) {
             return Err(reason);
@@ -140,7 +140,7 @@ impl Jobs {
     /// that it comes to do are the same ones, shifted. `None`: as often as one likes, for it has nothing left to do.
     ///
     /// # Errors
-    /// When it does not do it at all: why.
+    /// It does not do it at all. Returns the reason.
     pub(super) fn copies(
         &self,
         job: usize,
@@ -181,7 +181,7 @@ impl Jobs {
     /// left out begins with the first operation that was as at the beginning.
     ///
     /// # Errors
-    /// When an operation behind it depends on one that has no counterpart: which one.
+    /// An operation behind it depends on one without a counterpart. Returns a sentence that names it.
     pub(super) fn without(
         &self,
         simulation: &Simulation,
