@@ -23,8 +23,8 @@ class Settling:
     """Brings small results to the disk, some seconds after they were made.
 
     A run that waits for the disk by itself does so for longer than a short run takes. Here a thread waits for
-    all that were made since its last round, or for as many as are held back at most. Until then a crash of the
-    machine may cost a result, which the same batch makes again; a kill of the process costs nothing.
+    all that were made since its last round, or for as many as are held back at most. Until then a crash of
+    the machine may cost a result, which the same batch makes again; a kill of the process costs nothing.
 
     Args:
         every_s: Seconds from one round to the next.
