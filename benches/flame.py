@@ -32,6 +32,9 @@ COLOURS = ("#7fb3d5", "#f0b27a", "#82c99d", "#c39bd3", "#d5d8dc", "#eaecee")
 SMALLEST = 0.002
 """Share of the whole below which a box is not drawn."""
 
+ROOT_FUNCTION = "windows::run_share"
+"""What processes the windows of a run: `crates/engine/src/windows.rs`."""
+
 Stack = tuple[tuple[str, str], ...]
 """Functions from the outermost to the innermost, each with its file."""
 
@@ -107,7 +110,9 @@ def frames(addresses: list[int]) -> dict[int, Stack]:
 
 def fold(counts: Counts) -> collections.Counter[Stack]:
     """Instructions by stack of all windows of a run, without its making and its end."""
-    root = next(name for name in counts.calls if "windows::run_partition" in name)
+    root = next((name for name in counts.calls if ROOT_FUNCTION in name), None)
+    if root is None:
+        sys.exit(f"{BENCH.relative_to(ROOT)} has no function {ROOT_FUNCTION}: was it renamed, or is the bench old?")
     addresses = {at for each in counts.own.values() for at, _ in each}
     addresses |= {at for each in counts.calls.values() for at, _, _ in each}
     known = frames(sorted(addresses))
