@@ -51,11 +51,77 @@ impl Key {
     }
 }
 
-/// A packet that arrives in this window, and its place in the pool of rings.
+/// A packet that arrives in this window: its key, and its place in the pool of rings. An array, so that it is moved as a
+/// whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Coming {
-    pub(crate) key: Key,
-    pub(crate) place: u32,
+pub(crate) struct Coming([u64; 2]);
+
+impl Coming {
+    #[inline(always)]
+    pub(crate) fn new(key: Key, place: u32) -> Self {
+        Self([key.0, u64::from(place)])
+    }
+
+    #[inline(always)]
+    pub(crate) fn key(&self) -> Key {
+        Key(self.0[0])
+    }
+
+    #[inline(always)]
+    pub(crate) fn place(&self) -> u32 {
+        self.0[1] as u32
+    }
+}
+
+/// The packets that come to a node in a window. Its memory is kept from visit to visit.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    /// Room for them, and more.
+    slots: Vec<Coming>,
+    /// Room for as many.
+    spare: Vec<Coming>,
+    len: usize,
+}
+
+impl List {
+    /// Removes all.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Their number.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All of them.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Coming] {
+        self.slots.get(..self.len).unwrap_or_default()
+    }
+
+    /// Room behind them, for `count` or more.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, count: usize) -> &mut [Coming] {
+        if self.slots.len() - self.len < count {
+            self.grow(count);
+        }
+        &mut self.slots[self.len..]
+    }
+
+    #[cold]
+    fn grow(&mut self, count: usize) {
+        self.slots.resize((2 * self.slots.len()).max(self.len + count), Coming::new(Key::NEVER, 0));
+        self.spare.resize(self.slots.len(), Coming::new(Key::NEVER, 0));
+    }
+
+    /// So many more have been written to the room behind them.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, count: usize) {
+        self.len += count;
+    }
 }
 
 /// Lists up to this length are sorted by insertion.
@@ -71,29 +137,29 @@ const MANY: usize = 4096;
 const PATIENCE: usize = 8;
 
 /// Sorts the packets that come to one node, the last of which has the key `highest`. Each port has its packets in order
-/// already; `spare` is scratch.
+/// already.
 ///
 /// Arrivals are spread over the window about evenly, and so over buckets; within a bucket few have to change places,
 /// also if many arrive at one instant, port by port.
-pub(crate) fn sort(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>, highest: Key) {
-    let packets = coming.len();
-    if packets <= SHORT {
-        insert(coming);
-    } else if packets <= MEDIUM {
-        sort_by_buckets::<FEW>(coming, spare, highest);
-    } else if packets <= LONG {
-        sort_by_buckets::<SOME>(coming, spare, highest);
+pub(crate) fn sort(coming: &mut List, highest: Key) {
+    if coming.len <= SHORT {
+        insert(&mut coming.slots[..coming.len]);
+    } else if coming.len <= MEDIUM {
+        sort_by_buckets::<FEW>(coming, highest);
+    } else if coming.len <= LONG {
+        sort_by_buckets::<SOME>(coming, highest);
     } else {
-        sort_by_buckets::<MANY>(coming, spare, highest);
+        sort_by_buckets::<MANY>(coming, highest);
     }
 }
 
 #[inline(never)]
-fn sort_by_buckets<const N: usize>(coming: &mut Vec<Coming>, spare: &mut Vec<Coming>, highest: Key) {
+fn sort_by_buckets<const N: usize>(coming: &mut List, highest: Key) {
+    let List { slots, spare, len } = coming;
     let shift = (u64::BITS - highest.0.leading_zeros()).saturating_sub(N.trailing_zeros());
-    let bucket = |coming: &Coming| (coming.key.0 >> shift) as usize % N;
+    let bucket = |coming: &Coming| (coming.key().0 >> shift) as usize % N;
     let mut ends = [0_u32; N];
-    for each in coming.iter() {
+    for each in &slots[..*len] {
         ends[bucket(each)] += 1;
     }
     let mut sum = 0;
@@ -101,33 +167,37 @@ fn sort_by_buckets<const N: usize>(coming: &mut Vec<Coming>, spare: &mut Vec<Com
         // Where the bucket begins; it becomes its end as packets are put there.
         sum += std::mem::replace(end, sum);
     }
-    spare.resize(coming.len(), Coming { key: Key::NEVER, place: 0 });
-    for each in coming.iter() {
+    for each in &slots[..*len] {
         let end = &mut ends[bucket(each)];
         if let Some(slot) = spare.get_mut(*end as usize) {
             *slot = *each;
         }
         *end += 1;
     }
-    std::mem::swap(coming, spare);
-    insert(coming);
+    std::mem::swap(slots, spare);
+    insert(&mut slots[..*len]);
 }
 
 /// Sorts a list in which every packet is near its place. Packets with the same key stay in their order.
 #[inline]
 fn insert(coming: &mut [Coming]) {
     let mut steps = PATIENCE * coming.len();
-    for end in 1..coming.len() {
+    let mut highest = Key::LOWEST;
+    for end in 0..coming.len() {
         let each = coming[end];
+        if each.key() >= highest {
+            highest = each.key();
+            continue;
+        }
         let mut at = end;
-        while at > 0 && coming[at - 1].key > each.key {
+        while at > 0 && coming[at - 1].key() > each.key() {
             coming[at] = coming[at - 1];
             at -= 1;
         }
         coming[at] = each;
         match steps.checked_sub(end - at) {
             Some(left) => steps = left,
-            None => return coming.sort_by_key(|each| each.key),
+            None => return coming.sort_by_key(Coming::key),
         }
     }
 }
@@ -162,20 +232,24 @@ mod tests {
 
     #[test]
     fn lists_of_every_length_and_spread_are_sorted_as_the_library_sorts_them() {
-        let mut spare = Vec::new();
+        let mut list = List::default();
         for length in (0..400_u64).chain([1_024, 1_025, 30_000]) {
             // All at one instant, close together, over the longest window, and few values.
             for spread in [1, 3, 1_000, 1 << 40] {
                 let coming = (0..length).map(|i| {
                     let since = draw(length << 3, i) % spread;
-                    Coming { key: Key::of_arrival(since, (draw(spread, i) % 4) as PortId), place: i as u32 }
+                    Coming::new(Key::of_arrival(since, (draw(spread, i) % 4) as PortId), i as u32)
                 });
-                let mut coming: Vec<Coming> = coming.collect();
-                let mut expected = coming.clone();
-                expected.sort_by_key(|each| each.key);
-                let highest = coming.iter().map(|each| each.key).max().unwrap_or(Key::LOWEST);
-                sort(&mut coming, &mut spare, highest);
-                assert_eq!(coming, expected, "{length} in {spread} ps");
+                let mut expected: Vec<Coming> = coming.collect();
+                list.clear();
+                for some in expected.chunks(7) {
+                    list.room(7)[..some.len()].copy_from_slice(some);
+                    list.add(some.len());
+                }
+                expected.sort_by_key(Coming::key);
+                let highest = expected.last().map_or(Key::LOWEST, Coming::key);
+                sort(&mut list, highest);
+                assert_eq!(list.as_slice(), expected, "{length} in {spread} ps");
             }
         }
     }

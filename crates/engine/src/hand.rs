@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use incast_net::record::tally::Tally;
 
-use super::coming::Coming;
+use super::coming::List;
 use super::mail::Outbox;
+use super::rings::Spent;
 
 /// The counts, the mail and the scratch memory of a thread.
 #[derive(Debug)]
@@ -25,11 +26,9 @@ pub(crate) struct Hand {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     /// The packets that arrive.
-    pub(crate) coming: Vec<Coming>,
-    /// For sorting it.
-    pub(crate) spare: Vec<Coming>,
-    /// For each port with packets on its link: how many arrive.
-    pub(crate) arriving: Vec<u32>,
+    pub(crate) coming: List,
+    /// Their chunks.
+    pub(crate) spent: Spent,
 }
 
 /// A visit of a unit in a window.

@@ -97,10 +97,8 @@ impl Fabric {
     /// Puts a packet into the ring of its link.
     #[inline(always)]
     fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
-        let ring = &mut self.rings[to.ring as usize];
-        let was_empty = ring.is_empty();
-        ring.push(packet, int, &mut self.pool);
-        if was_empty {
+        let is_first = self.rings[to.ring as usize].push(packet, int, &mut self.pool);
+        if is_first {
             self.wake(to, packet.time);
         }
     }
@@ -182,33 +180,32 @@ struct NodeVisit<'a, 'b> {
 impl Visit for NodeVisit<'_, '_> {
     #[inline(always)]
     fn run<H: Handler>(self, handler: &mut H) {
-        let Self { coming, effects, last, others } = self;
+        let Self { mut coming, effects, last, others } = self;
         let mut int = IntRecords::default();
-        let mut coming = coming.iter();
-        let mut arrival = coming.next();
         loop {
-            match arrival {
-                Some(&Coming { key, place }) if key < effects.due => {
-                    arrival = coming.next();
-                    let port = key.port();
-                    let mut packet = *effects.fabric.pool.packet(place);
-                    if packet.is(flag::INT) {
-                        let fabric = &mut *effects.fabric;
-                        let ring = &mut fabric.rings[effects.base as usize + usize::from(port)];
-                        ring.pop_stack(&mut int, &mut fabric.pool);
-                    }
-                    let now = effects.start + key.since();
-                    handler.arrive(Arrival { now, port, packet: &mut packet, int: &mut int }, effects);
+            while let [first, rest @ ..] = coming
+                && first.key() < effects.due
+            {
+                let (key, place) = (first.key(), first.place());
+                coming = rest;
+                let port = key.port();
+                let mut packet = *effects.fabric.pool.packet(place);
+                if packet.is(flag::INT) {
+                    let fabric = &mut *effects.fabric;
+                    let ring = &mut fabric.rings[effects.base as usize + usize::from(port)];
+                    ring.pop_stack(&mut int, &mut fabric.pool);
                 }
-                _ if effects.due == Key::NEVER => return,
-                _ => {
-                    let Some(Reverse(event)) = effects.events.pop() else { return };
-                    effects.find_due();
-                    *last = event.time();
-                    *others += 1;
-                    handler.handle(event, effects);
-                }
+                let now = effects.start + key.since();
+                handler.arrive(Arrival { now, port, packet: &mut packet, int: &mut int }, effects);
             }
+            if effects.due == Key::NEVER {
+                return;
+            }
+            let Some(Reverse(event)) = effects.events.pop() else { return };
+            effects.find_due();
+            *last = event.time();
+            *others += 1;
+            handler.handle(event, effects);
         }
     }
 }
@@ -350,51 +347,43 @@ impl<N> Partition<N> {
         N: Node<M>,
     {
         let Self { agendas, fabric, .. } = self;
-        let Hand { scratch: Scratch { coming, spare, arriving }, outbox, tally, .. } = hand;
+        let Hand { scratch: Scratch { coming, spent }, outbox, tally, .. } = hand;
         let Agenda { node, events, arrival } = &mut agendas[index];
-        let Inbox { base, active, .. } = &fabric.inboxes[index];
+        let Fabric { inboxes, rings, pool, .. } = fabric;
+        let Inbox { base, active, .. } = &mut inboxes[index];
         let base = *base;
         coming.clear();
-        arriving.clear();
         let (mut next, mut highest) = (u64::MAX, Key::LOWEST);
-        for &port in active {
-            let ring = &fabric.rings[base as usize + usize::from(port)];
-            let (packets, later) = ring.look(port, start, end, coming, &fabric.pool);
-            ring.prefetch_stacks(packets as usize, &fabric.pool);
+        let several = active.len() > 1;
+        active.retain(|&port| {
+            let ring = &mut rings[base as usize + usize::from(port)];
+            let before = coming.len();
+            let later = ring.take(port, (start, end), coming, spent, pool);
+            ring.prefetch_stacks(coming.len() - before, pool);
             next = next.min(later);
-            arriving.push(packets);
             // The packets of a ring are in order.
-            highest = coming.last().map_or(highest, |last| last.key.max(highest));
-        }
-        if active.len() > 1 {
-            coming::sort(coming, spare, highest);
+            highest = coming.as_slice().last().map_or(highest, |last| last.key().max(highest));
+            !ring.is_empty()
+        });
+        if several {
+            coming::sort(coming, highest);
         }
         let due = events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
         let (mut last, mut others) = (0, 0);
         let mut effects = NodeEffects { fabric, outbox, tally, events, base, start, end, due };
-        let visit = NodeVisit { coming, effects: &mut effects, last: &mut last, others: &mut others };
+        let visit = NodeVisit {
+            coming: coming.as_slice(),
+            effects: &mut effects,
+            last: &mut last,
+            others: &mut others,
+        };
         node.visit(visit, model);
         let departures = node.depart(end, model, &mut effects);
-        // The rings free their memory only now: until then the packets above are read there.
-        let Fabric { inboxes, rings, pool, .. } = fabric;
-        let active = &mut inboxes[index].active;
-        if let (&mut [port], &[packets]) = (&mut active[..], &arriving[..]) {
-            let ring = &mut rings[base as usize + usize::from(port)];
-            ring.advance(packets, pool);
-            if ring.is_empty() {
-                active.clear();
-            }
-        } else {
-            let mut arriving = arriving.iter();
-            active.retain(|&port| {
-                let ring = &mut rings[base as usize + usize::from(port)];
-                ring.advance(arriving.next().copied().unwrap_or(0), pool);
-                !ring.is_empty()
-            });
-        }
+        // Only now: until then the packets above are read there.
+        fabric.pool.free(spent);
         next = next.min(departures.next).min(events.peek().map_or(u64::MAX, |event| event.0.time()));
         if next == u64::MAX {
-            let last_arrival = coming.last().map_or(0, |coming| start + coming.key.since());
+            let last_arrival = coming.as_slice().last().map_or(0, |last| start + last.key().since());
             hand.last = hand.last.max(last).max(last_arrival).max(departures.last);
         }
         hand.load += u64::from(VISIT + EVENT * others) + u64::from(*arrival) * coming.len() as u64;

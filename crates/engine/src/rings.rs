@@ -7,7 +7,7 @@
 use incast_net::describe::network::PortId;
 use incast_net::packet::{IntRecords, Packet};
 
-use super::coming::{Coming, Key};
+use super::coming::{Coming, Key, List};
 use super::prefetch::prefetch;
 
 /// Marks the end of a chain of chunks.
@@ -16,7 +16,8 @@ const NONE: u32 = u32::MAX;
 /// Chunks of `N` items each, in use by a queue or free.
 #[derive(Debug)]
 struct Pool<T, const N: usize> {
-    pieces: Vec<[T; N]>,
+    /// Chunk after chunk.
+    items: Vec<T>,
     /// The successor of each chunk, in its queue or in the chain of free ones.
     next: Vec<u32>,
     free: u32,
@@ -24,79 +25,81 @@ struct Pool<T, const N: usize> {
 
 impl<T, const N: usize> Default for Pool<T, N> {
     fn default() -> Self {
-        Self { pieces: Vec::new(), next: Vec::new(), free: NONE }
+        Self { items: Vec::new(), next: Vec::new(), free: NONE }
     }
 }
 
 impl<T: Copy, const N: usize> Pool<T, N> {
-    /// A chunk that begins with `item`. Rare enough for a call, and what it needs would burden its callers.
+    /// The place of a chunk that begins with `item`. Rare enough for a call, and what it needs would burden its callers.
     #[inline(never)]
     fn take(&mut self, item: &T) -> u32 {
         let piece = self.free;
-        if let Some(slots) = self.pieces.get_mut(piece as usize) {
-            slots[0] = *item;
+        let place = piece as usize * N;
+        if let Some(slot) = self.items.get_mut(place) {
+            *slot = *item;
             self.free = self.next[piece as usize];
-            return piece;
+            return place as u32;
         }
-        self.pieces.push([*item; N]);
+        let place = self.items.len() as u32;
+        self.items.extend([*item; N]);
         self.next.push(NONE);
-        self.pieces.len() as u32 - 1
+        place
     }
 
-    /// Frees a chunk; returns its successor.
+    /// The place after `place`, which is the last one of its chunk.
     #[inline]
-    fn give_back(&mut self, piece: u32) -> u32 {
-        std::mem::replace(&mut self.next[piece as usize], std::mem::replace(&mut self.free, piece))
+    fn after(&self, place: u32) -> u32 {
+        self.next[place as usize / N] * N as u32
+    }
+
+    /// Frees the chunk of a place.
+    #[inline]
+    fn give_back(&mut self, place: u32) {
+        let piece = place / N as u32;
+        self.next[piece as usize] = std::mem::replace(&mut self.free, piece);
     }
 }
 
 /// A queue of items in chunks of a pool.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line<const N: usize> {
-    /// First and last chunk; meaningless while the queue is empty.
-    first: u32,
-    last: u32,
-    /// Position of the first item in its chunk.
-    begin: u32,
+    /// The place of the first item; meaningless while the queue is empty.
+    head: u32,
+    /// The place after the last item. It is a multiple of `N`, where no chunk is at hand, if the last chunk is full or the
+    /// queue is empty.
+    tail: u32,
     len: u32,
 }
 
 impl<const N: usize> Line<N> {
+    /// Appends an item. Returns whether it is the only one.
     #[inline(always)]
-    fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) {
-        let at = (self.begin + self.len) as usize % N;
-        if at == 0 {
-            let piece = pool.take(item);
-            if self.len == 0 {
-                self.first = piece;
-            } else {
-                pool.next[self.last as usize] = piece;
-            }
-            self.last = piece;
+    fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) -> bool {
+        if self.tail as usize % N == 0 {
+            self.push_to_new_chunk(item, pool);
         } else {
-            pool.pieces[self.last as usize][at] = *item;
+            pool.items[self.tail as usize] = *item;
         }
+        self.tail += 1;
         self.len += 1;
+        self.len == 1
+    }
+
+    /// The item comes first in a new chunk, the place of which is the tail then.
+    #[inline(always)]
+    fn push_to_new_chunk<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) {
+        let place = pool.take(item);
+        if self.len == 0 {
+            self.head = place;
+        } else {
+            pool.next[(self.tail - 1) as usize / N] = place / N as u32;
+        }
+        self.tail = place;
     }
 
     #[inline]
     fn front<'a, T>(&self, pool: &'a Pool<T, N>) -> Option<&'a T> {
-        (self.len != 0).then(|| &pool.pieces[self.first as usize][self.begin as usize % N])
-    }
-
-    /// Removes the first `count` items, which are there.
-    #[inline]
-    fn advance<T: Copy>(&mut self, count: u32, pool: &mut Pool<T, N>) {
-        self.begin += count;
-        self.len -= count;
-        while self.begin as usize >= N {
-            self.first = pool.give_back(self.first);
-            self.begin -= N as u32;
-        }
-        if self.len == 0 && self.begin != 0 {
-            self.first = pool.give_back(self.first);
-            self.begin = 0;
-        }
+        (self.len != 0).then(|| &pool.items[self.head as usize])
     }
 
     /// Moves the first item to `item`; returns whether there was one.
@@ -104,29 +107,71 @@ impl<const N: usize> Line<N> {
     fn pop<T: Copy>(&mut self, item: &mut T, pool: &mut Pool<T, N>) -> bool {
         let Some(first) = self.front(pool) else { return false };
         *item = *first;
-        self.begin += 1;
+        let place = self.head;
+        self.head += 1;
         self.len -= 1;
-        if self.begin as usize == N || self.len == 0 {
-            self.first = pool.give_back(self.first);
-            self.begin = 0;
+        if self.len == 0 {
+            self.tail = 0;
+            pool.give_back(place);
+        } else if self.head as usize % N == 0 {
+            self.head = pool.after(place);
+            pool.give_back(place);
         }
         true
     }
 
-    /// The items, from the first.
-    fn iter<'a, T>(&self, pool: &'a Pool<T, N>) -> impl Iterator<Item = &'a T> + use<'a, T, N> {
-        let Self { first, begin, len, .. } = *self;
-        let (mut piece, mut at) = (first, begin as usize);
-        (0..len).map(move |_| {
-            if at == N {
-                piece = pool.next[piece as usize];
-                at = 0;
+    /// Removes the items from the first on that `take` takes: of each slice that is passed to it, this many. The chunks
+    /// that are used up stay as they are until they are freed, and are added to `spent`. Returns the first one that stays.
+    #[inline(always)]
+    fn take_while<'a, T: Copy>(
+        &mut self,
+        pool: &'a Pool<T, N>,
+        spent: &mut Spent,
+        mut take: impl FnMut(u32, &[T]) -> usize,
+    ) -> Option<&'a T> {
+        let Self { mut head, mut len, .. } = *self;
+        let (first, mut last) = (head, NONE);
+        let mut stays = None;
+        while len > 0 {
+            let room = N - head as usize % N;
+            let items = &pool.items[head as usize..][..room.min(len as usize)];
+            let taken = take(head, items);
+            head += taken as u32;
+            len -= taken as u32;
+            stays = items.get(taken);
+            if stays.is_some() {
+                break;
             }
-            at += 1;
-            &pool.pieces[piece as usize][at - 1]
+            last = head - 1;
+            if len > 0 {
+                head = pool.after(last);
+            } else {
+                self.tail = 0;
+            }
+        }
+        if last != NONE {
+            spent.0.push((first / N as u32, last / N as u32));
+        }
+        (self.head, self.len) = (head, len);
+        stays
+    }
+
+    /// The items, from the first.
+    fn iter<'a, T: Copy>(&self, pool: &'a Pool<T, N>) -> impl Iterator<Item = &'a T> + use<'a, T, N> {
+        let Self { head, len, .. } = *self;
+        let mut place = head;
+        (0..len).map(move |index| {
+            if index > 0 {
+                place = if (place + 1) as usize % N == 0 { pool.after(place) } else { place + 1 };
+            }
+            &pool.items[place as usize]
         })
     }
 }
+
+/// Chains of chunks of packets that are used up, but not free yet: the first and the last one of each.
+#[derive(Debug, Default)]
+pub(crate) struct Spent(Vec<(u32, u32)>);
 
 /// Packets in a chunk: half a kilobyte.
 const PACKETS: usize = 8;
@@ -148,65 +193,62 @@ pub(crate) struct RingPool {
 }
 
 impl RingPool {
-    /// The packet at a place that [`Ring::look`] has told and that is still in its ring.
+    /// The packet at a place that [`Ring::take`] has told and that is not free yet.
     #[inline]
     pub(crate) fn packet(&self, place: u32) -> &Packet {
-        &self.packets.pieces[place as usize / PACKETS][place as usize % PACKETS]
+        &self.packets.items[place as usize]
+    }
+
+    /// Frees what is used up.
+    #[inline]
+    pub(crate) fn free(&mut self, spent: &mut Spent) {
+        for (first, last) in spent.0.drain(..) {
+            self.packets.next[last as usize] = std::mem::replace(&mut self.packets.free, first);
+        }
     }
 }
 
 impl Ring {
-    #[inline]
-    pub(crate) fn push(&mut self, packet: &Packet, int: Option<&IntRecords>, pool: &mut RingPool) {
+    /// Appends a packet. Returns whether it is the only one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, packet: &Packet, int: Option<&IntRecords>, pool: &mut RingPool) -> bool {
         if let Some(int) = int {
             self.stacks.push(int, &mut pool.stacks);
         }
-        self.packets.push(packet, &mut pool.packets);
+        self.packets.push(packet, &mut pool.packets)
     }
 
-    /// Appends the packets that arrive before `end` to `coming`. Returns their number, and when the next one arrives:
-    /// [`u64::MAX`] if there is none. (ps)
+    /// Removes the packets that arrive before `end` and appends them to `coming`, without their INT stacks. Until what it
+    /// has added to `spent` is free, they can be read at their places. Returns when the next one arrives: [`u64::MAX`] if
+    /// there is none. (ps)
     #[inline]
-    pub(crate) fn look(
-        &self,
+    pub(crate) fn take(
+        &mut self,
         port: PortId,
-        start: u64,
-        end: u64,
-        coming: &mut Vec<Coming>,
+        (start, end): (u64, u64),
+        coming: &mut List,
+        spent: &mut Spent,
         pool: &RingPool,
-    ) -> (u32, u64) {
-        let Line { first, begin, len, .. } = self.packets;
-        let (mut piece, mut at, mut left) = (first, begin as usize, len as usize);
-        while left > 0 {
-            let chunk = &pool.packets.pieces[piece as usize];
-            let chunk = &chunk[at..at + left.min(PACKETS - at)];
-            let arriving = chunk.iter().take_while(|packet| packet.time < end).count();
-            let places = piece * PACKETS as u32 + at as u32..;
-            coming.extend(
-                chunk[..arriving]
-                    .iter()
-                    .zip(places)
-                    .map(|(packet, place)| Coming { key: Key::of_arrival(packet.time - start, port), place }),
-            );
-            left -= arriving;
-            if let Some(later) = chunk.get(arriving) {
-                return (len - left as u32, later.time);
+    ) -> u64 {
+        let later = self.packets.take_while(&pool.packets, spent, |place, packets| {
+            let mut taken = 0;
+            for (slot, (place, packet)) in coming.room(PACKETS).iter_mut().zip((place..).zip(packets)) {
+                if packet.time >= end {
+                    break;
+                }
+                *slot = Coming::new(Key::of_arrival(packet.time - start, port), place);
+                taken += 1;
             }
-            (piece, at) = (pool.packets.next[piece as usize], 0);
-        }
-        (len, u64::MAX)
+            coming.add(taken);
+            taken
+        });
+        later.map_or(u64::MAX, |packet| packet.time)
     }
 
     /// Moves the first INT stack to `int`.
     #[inline]
     pub(crate) fn pop_stack(&mut self, int: &mut IntRecords, pool: &mut RingPool) {
         self.stacks.pop(int, &mut pool.stacks);
-    }
-
-    /// Removes the first packets, this many, but not their INT stacks.
-    #[inline]
-    pub(crate) fn advance(&mut self, packets: u32, pool: &mut RingPool) {
-        self.packets.advance(packets, &mut pool.packets);
     }
 
     /// Has the first packet brought into the cache: it will be read soon.
@@ -218,7 +260,9 @@ impl Ring {
     /// Prefetches the INT stacks of the first `packets` packets.
     #[inline]
     pub(crate) fn prefetch_stacks(&self, packets: usize, pool: &RingPool) {
-        self.stacks.iter(&pool.stacks).take(packets).for_each(prefetch);
+        if self.stacks.len > 0 {
+            self.stacks.iter(&pool.stacks).take(packets).for_each(prefetch);
+        }
     }
 
     #[inline]
@@ -247,7 +291,8 @@ mod tests {
         for i in 0..5000_u64 {
             let which = (incast_net::random::draw(0, i) % 3) as usize;
             for j in 0..incast_net::random::draw(1, i) % 40 {
-                lines[which].push(&(i << 8 | j), &mut pool);
+                let is_first = lines[which].push(&(i << 8 | j), &mut pool);
+                assert_eq!(is_first, plain[which].is_empty());
                 plain[which].push_back(i << 8 | j);
             }
             most = most.max(plain.iter().map(|p| p.len() / 4 + 2).sum());
@@ -256,16 +301,31 @@ mod tests {
                 let found = lines[which].pop(&mut item, &mut pool);
                 assert_eq!(found.then_some(item), plain[which].pop_front());
             }
-            // Several at once, up to all that are there.
-            let several = incast_net::random::draw(3, i) % 20 % (plain[which].len() as u64 + 1);
-            lines[which].advance(several as u32, &mut pool);
-            plain[which].drain(..several as usize);
+            // Several at once, up to all that are there; they stay where they were until they are free, whatever is
+            // pushed meanwhile.
+            let several = incast_net::random::draw(3, i) as usize % 20 % (plain[which].len() + 1);
+            let mut places = Vec::new();
+            let mut spent = Spent::default();
+            let stays = lines[which].take_while(&pool, &mut spent, |place, items| {
+                let taken = items.len().min(several - places.len());
+                places.extend((place..).take(taken));
+                taken
+            });
+            assert_eq!(stays, plain[which].get(several));
+            let other = (which + 1) % 3;
+            lines[other].push(&i, &mut pool);
+            plain[other].push_back(i);
+            let taken: Vec<u64> = places.iter().map(|place| pool.items[*place as usize]).collect();
+            assert_eq!(taken, plain[which].drain(..several).collect::<Vec<_>>());
+            for (first, last) in spent.0.drain(..) {
+                pool.next[last as usize] = std::mem::replace(&mut pool.free, first);
+            }
             for (line, plain) in lines.iter().zip(&plain) {
                 assert!(line.iter(&pool).eq(plain), "line {which} after round {i}");
                 assert_eq!(line.front(&pool), plain.front());
             }
         }
-        // A line of n items takes at most n / 4 + 2 pieces.
-        assert!(pool.pieces.len() <= most, "{} pieces for at most {most}", pool.pieces.len());
+        // A line of n items takes at most n / 4 + 2 pieces, and what is spent a few until it is free.
+        assert!(pool.next.len() <= most + 8, "{} pieces for at most {most}", pool.next.len());
     }
 }

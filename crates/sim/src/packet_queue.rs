@@ -31,6 +31,13 @@ impl<T: Copy> Line<T> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         let item = *self.items.get(self.head)?;
+        self.remove_first();
+        Some(item)
+    }
+
+    /// Removes the first item, which there is.
+    #[inline]
+    fn remove_first(&mut self) {
         self.head += 1;
         let left = self.items.len() - self.head;
         if left == 0 {
@@ -41,7 +48,11 @@ impl<T: Copy> Line<T> {
             self.items.truncate(left);
             self.head = 0;
         }
-        Some(item)
+    }
+
+    #[inline]
+    fn first_mut(&mut self) -> Option<&mut T> {
+        self.items.get_mut(self.head)
     }
 
     fn pop_last(&mut self) -> Option<T> {
@@ -80,6 +91,23 @@ impl PacketQueue {
             *int = stack;
         }
         Some(packet)
+    }
+
+    /// The first packet, and its INT stack if it has one, where they are.
+    #[inline(always)]
+    pub(crate) fn first_mut(&mut self) -> Option<(&mut Packet, Option<&mut IntRecords>)> {
+        let packet = self.packets.first_mut()?;
+        let int = if packet.is(flag::INT) { self.stacks.first_mut() } else { None };
+        Some((packet, int))
+    }
+
+    /// Removes the first packet, and its INT stack if it has one.
+    #[inline(always)]
+    pub(crate) fn remove_first(&mut self, has_int: bool) {
+        self.packets.remove_first();
+        if has_int {
+            self.stacks.remove_first();
+        }
     }
 
     /// Takes the last packet; its INT stack, if it has one, is dropped.

@@ -20,12 +20,10 @@ pub struct Table {
     pub own: u16,
     /// For every place: which of `groups` leads there, or [`HERE`].
     toward: Arc<[u16]>,
-    /// The different sets of equal-cost ports: where each begins in `ports`, and their number.
-    groups: Arc<[(u32, u32)]>,
-    /// The hosts with several ports that are connected to this switch, sorted: the host, where its ports
-    /// begin in `ports`, and their number.
-    local: Arc<[(NodeId, u32, u32)]>,
-    ports: Arc<[PortId]>,
+    /// The different sets of equal-cost ports.
+    groups: Arc<[Box<[PortId]>]>,
+    /// The hosts with several ports that are connected to this switch, sorted, each with its ports.
+    local: Arc<[(NodeId, Box<[PortId]>)]>,
 }
 
 /// Instead of a group: this switch is connected to the hosts of the place, to each by separate ports.
@@ -35,19 +33,18 @@ impl Table {
     /// The equal-cost ports toward a host at a place other than `own`, by number.
     #[inline]
     pub fn group(&self, place: u16, host: u32) -> &[PortId] {
-        let group = match self.toward.get(usize::from(place)) {
+        match self.toward.get(usize::from(place)) {
             Some(&HERE) => self.local(host),
-            Some(&group) => self.groups.get(usize::from(group)).copied(),
-            None => None,
-        };
-        group.and_then(|(start, len)| self.ports.get(start as usize..(start + len) as usize)).unwrap_or(&[])
+            Some(&group) => self.groups.get(usize::from(group)).map_or(&[], |group| group),
+            None => &[],
+        }
     }
 
-    /// The range of ports to a host with several ports that is connected to this switch.
-    #[inline]
-    fn local(&self, host: u32) -> Option<(u32, u32)> {
-        let at = self.local.binary_search_by_key(&host, |entry| entry.0).ok()?;
-        self.local.get(at).map(|&(_, start, len)| (start, len))
+    /// The ports to a host with several ports that is connected to this switch.
+    #[inline(never)]
+    fn local(&self, host: u32) -> &[PortId] {
+        let at = self.local.binary_search_by_key(&host, |entry| entry.0);
+        at.ok().and_then(|at| self.local.get(at)).map_or(&[], |(_, ports)| ports)
     }
 }
 
@@ -86,19 +83,17 @@ impl Tables {
 struct NewTable {
     toward: Vec<u16>,
     known: BTreeMap<Vec<PortId>, u16>,
-    groups: Vec<(u32, u32)>,
-    local: Vec<(NodeId, u32, u32)>,
-    ports: Vec<PortId>,
+    groups: Vec<Box<[PortId]>>,
+    local: Vec<(NodeId, Vec<PortId>)>,
 }
 
 impl NewTable {
     /// Adds the equal-cost ports toward the next place.
     fn add(&mut self, ports: &[PortId]) {
-        let Self { toward, known, groups, ports: all, .. } = self;
+        let Self { toward, known, groups, .. } = self;
         // There are no more groups than places, of which there are fewer than 65535.
         let group = known.get(ports).copied().unwrap_or_else(|| {
-            groups.push((all.len() as u32, ports.len() as u32));
-            all.extend(ports);
+            groups.push(ports.into());
             let group = groups.len() as u16 - 1;
             known.insert(ports.to_vec(), group);
             group
@@ -109,10 +104,9 @@ impl NewTable {
     /// Adds a port to a host with several; hosts come in order, and each one's ports.
     fn add_local(&mut self, host: NodeId, port: PortId) {
         match self.local.last_mut() {
-            Some((last, _, len)) if *last == host => *len += 1,
-            _ => self.local.push((host, self.ports.len() as u32, 1)),
+            Some((last, ports)) if *last == host => ports.push(port),
+            _ => self.local.push((host, vec![port])),
         }
-        self.ports.push(port);
     }
 
     fn finish(self, own: u16) -> Table {
@@ -120,8 +114,7 @@ impl NewTable {
             own,
             toward: self.toward.into(),
             groups: self.groups.into(),
-            local: self.local.into(),
-            ports: self.ports.into(),
+            local: self.local.into_iter().map(|(host, ports)| (host, ports.into())).collect(),
         }
     }
 }

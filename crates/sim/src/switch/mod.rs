@@ -58,10 +58,8 @@ pub(crate) struct Switch {
     trimming: Option<Trimming>,
     queues: u8,
     ecn: Option<Ecn>,
-    marks_at_enqueue: bool,
-    telemetry: Telemetry,
-    /// Stream of the random draws about marks, and whether they can come again.
-    stream: u64,
+    fields: Fields,
+    /// Whether the random draws about marks can come again.
     draws_again: bool,
     /// Scratch for the INT stack of the packet in hand.
     int: IntRecords,
@@ -90,6 +88,61 @@ pub(crate) struct Egress {
     rate: u32,
     /// With PFC: whether its link has failed, after which more may come in than the headroom is made for.
     has_failed: bool,
+}
+
+/// The fields that a switch writes into the packets that it begins to send.
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    /// Whether it marks them then, not as they come in.
+    marks: bool,
+    telemetry: Telemetry,
+    /// Stream of the random draws about marks.
+    stream: u64,
+}
+
+/// The sending side of a port, without its queues.
+struct Sender<'a> {
+    wire: &'a mut Port,
+    marking: Option<&'a Marking>,
+    rate: u32,
+}
+
+impl Sender<'_> {
+    /// Begins to send a packet that leaves so many bytes in its queue, and in all queues: marks it, stamps it and puts it on
+    /// the wire.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "a packet, where it leaves, and what is written into it")]
+    fn send(
+        self,
+        now: u64,
+        index: PortId,
+        (length, queued): (u64, u64),
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        fields: Fields,
+        effects: &mut impl Effects,
+    ) {
+        if packet.kind == Kind::Data {
+            if fields.marks
+                && let Some(marking) = self.marking
+            {
+                mark(marking, self.wire, index, length, packet, fields.stream);
+            }
+            let hop = Hop { now, queued, transmitted: self.wire.transmitted, rate: self.rate };
+            stamp(packet, int, fields.telemetry, &hop);
+        }
+        self.wire.send(now, index, packet, int, effects);
+    }
+}
+
+/// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.
+#[inline(always)]
+fn mark(marking: &Marking, wire: &mut Port, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
+    let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
+    if marking.marks(length, entropy) != canary::strikes(Canary::Mark) {
+        packet.flags |= flag::MARKED;
+        wire.marked += 1;
+    }
 }
 
 impl Switch {
@@ -123,9 +176,11 @@ impl Switch {
             trimming: description.trimming.as_ref().map(|t| Trimming::new(t, simulation.seed, id)),
             queues,
             ecn: description.ecn,
-            marks_at_enqueue: description.ecn.is_some_and(|ecn| ecn.at == MarkingPoint::Enqueue),
-            telemetry: description.telemetry(),
-            stream: mix(simulation.seed ^ mix(u64::from(id))),
+            fields: Fields {
+                marks: description.ecn.is_none_or(|ecn| ecn.at == MarkingPoint::Dequeue),
+                telemetry: description.telemetry(),
+                stream: mix(simulation.seed ^ mix(u64::from(id))),
+            },
             draws_again: simulation.draws == Draws::PerPass,
             int: IntRecords::default(),
             failures: 0,
@@ -167,7 +222,7 @@ impl Switch {
         to: PortId,
         queue: u8,
         packet: &mut Packet,
-        int: &IntRecords,
+        int: &mut IntRecords,
         effects: &mut E,
     ) {
         let size = u64::from(packet.size);
@@ -179,22 +234,20 @@ impl Switch {
             Admission::Drop => return self.drop(now, (port, queue), to, packet, effects),
         }
         let egress = &mut self.ports[usize::from(to)];
-        if self.marks_at_enqueue && packet.kind == Kind::Data {
-            egress.mark(to, queue, packet, self.stream);
+        if !self.fields.marks && packet.kind == Kind::Data {
+            egress.mark(to, queue, packet, self.fields.stream);
         }
         packet.time = now;
         packet.ingress = port;
         egress.wire.peak = egress.wire.peak.max(egress.queues.length() + size);
         if egress.passes(now, queue) {
             egress.scheduler.passed(queue, &egress.queues);
-            if packet.is(flag::INT) {
-                self.int = *int;
-            }
+            let left = (egress.queues.length_of(queue), egress.queues.length());
             // Nothing else that may be sent waits, so the port is not served again after this packet.
-            self.transmit(now, to, queue, packet, effects);
-            self.release(now, queue, packet, effects);
+            egress.parts().1.send(now, to, left, packet, int, self.fields, effects);
+            self.release(now, queue, (port, packet.size), effects);
         } else {
-            egress.queues.push(queue, *packet, int);
+            egress.queues.push(queue, packet, int);
             self.serve(now, to, effects);
         }
     }
@@ -246,8 +299,15 @@ impl Switch {
             return;
         }
         let queue = egress.scheduler.choose(ready, &egress.queues);
-        if let Some(mut packet) = egress.queues.pop(queue, &mut self.int) {
-            self.send(now, index, queue, &mut packet, effects);
+        let (queues, wire) = egress.parts();
+        let fields = self.fields;
+        let sent = queues.pass_first(queue, &mut self.int, |packet, int, left| {
+            wire.send(now, index, left, packet, int, fields, effects);
+            (packet.ingress, packet.size)
+        });
+        if let Some(packet) = sent {
+            self.wait(index, effects);
+            self.release(now, queue, packet, effects);
         }
     }
 
@@ -292,42 +352,18 @@ impl Switch {
     /// Begins to send a packet that has been taken from its queue; if others wait, the port is served after it.
     #[inline]
     fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
-        self.transmit(now, index, queue, packet, effects);
+        let Self { ports, int, fields, .. } = self;
+        let (queues, wire) = ports[usize::from(index)].parts();
+        let left = (queues.length_of(queue), queues.length());
+        wire.send(now, index, left, packet, int, *fields, effects);
         self.wait(index, effects);
-        self.release(now, queue, packet, effects);
+        self.release(now, queue, (packet.ingress, packet.size), effects);
     }
 
-    /// Marks a packet, stamps it and puts it on the wire.
+    /// A packet that was admitted for `queue` has left: the port by which it had come, and its size.
     #[inline(always)]
-    fn transmit(
-        &mut self,
-        now: u64,
-        index: PortId,
-        queue: u8,
-        packet: &mut Packet,
-        effects: &mut impl Effects,
-    ) {
-        let egress = &mut self.ports[usize::from(index)];
-        if packet.kind == Kind::Data {
-            if !self.marks_at_enqueue {
-                egress.mark(index, queue, packet, self.stream);
-            }
-            let hop = Hop {
-                now,
-                queued: egress.queues.length(),
-                transmitted: egress.wire.transmitted,
-                rate: egress.rate,
-            };
-            stamp(packet, &mut self.int, self.telemetry, &hop);
-        }
-        egress.wire.send(now, index, packet, &self.int, effects);
-    }
-
-    /// A packet that was admitted for `queue` has left.
-    #[inline(always)]
-    fn release(&mut self, now: u64, queue: u8, packet: &Packet, effects: &mut impl Effects) {
-        let (ingress, size) = (packet.ingress, u64::from(packet.size));
-        if self.buffer.release(self.ingress(ingress, queue), size) {
+    fn release(&mut self, now: u64, queue: u8, (ingress, size): (PortId, u16), effects: &mut impl Effects) {
+        if self.buffer.release(self.ingress(ingress, queue), u64::from(size)) {
             self.signal(now, ingress, queue, false, effects);
         }
     }
@@ -336,8 +372,15 @@ impl Switch {
 impl Switch {
     /// A packet has arrived at a switch of any kind.
     #[inline(never)]
-    fn arrive_at_any<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
-        let Arrival { now, port, packet, int } = arrival;
+    fn arrive_at_any<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        fabric: &Fabric,
+        effects: &mut E,
+    ) {
         if matches!(packet.kind, Kind::Pause | Kind::Resume) {
             let wire = &mut self.ports[usize::from(port)].wire;
             debug_assert!(!wire.departs_late(), "a port that departs late is paused");
@@ -376,13 +419,15 @@ impl Behaviour for Switch {
 
     #[inline(always)]
     fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
-        let is_frame = matches!(arrival.packet.kind, Kind::Pause | Kind::Resume);
-        if !E::DEPARTURES_WAIT || !self.is_plain || is_frame {
-            self.arrive_at_any(arrival, fabric, effects);
+        let Arrival { now, port, packet, int } = arrival;
+        if !E::DEPARTURES_WAIT || !self.is_plain {
+            self.arrive_at_any(now, port, packet, int, fabric, effects);
         } else if self.departs_late {
-            self.arrive_plainly::<true, E>(arrival, fabric, effects);
+            self.arrive_plainly::<true, E>(now, port, packet, int, fabric, effects);
+        } else if !matches!(packet.kind, Kind::Pause | Kind::Resume) {
+            self.arrive_plainly::<false, E>(now, port, packet, int, fabric, effects);
         } else {
-            self.arrive_plainly::<false, E>(arrival, fabric, effects);
+            self.arrive_at_any(now, port, packet, int, fabric, effects);
         }
     }
 
@@ -542,23 +587,24 @@ impl Egress {
         counts.tied += u64::from(self.queues.took_one_at(now));
     }
 
-    /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.
+    /// Its queues, and the rest of it.
     #[inline(always)]
+    fn parts(&mut self) -> (&mut Queues, Sender<'_>) {
+        let Self { wire, queues, marking, rate, .. } = self;
+        (queues, Sender { wire, marking: marking.as_ref(), rate: *rate })
+    }
+
+    /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.
+    #[inline]
     fn mark(&mut self, index: PortId, queue: u8, packet: &mut Packet, stream: u64) {
-        if self.marking.is_some() {
-            self.mark_at(index, self.queues.length_of(queue), packet, stream);
-        }
+        self.mark_at(index, self.queues.length_of(queue), packet, stream);
     }
 
     /// Marks a data packet if this length asks for it.
     #[inline]
     fn mark_at(&mut self, index: PortId, length: u64, packet: &mut Packet, stream: u64) {
         if let Some(marking) = &self.marking {
-            let entropy = || draw(stream ^ u64::from(packet.hash), packet.identity() ^ u64::from(index));
-            if marking.marks(length, entropy) != canary::strikes(Canary::Mark) {
-                packet.flags |= flag::MARKED;
-                self.wire.marked += 1;
-            }
+            mark(marking, &mut self.wire, index, length, packet, stream);
         }
     }
 

@@ -3,14 +3,11 @@
 //! this kind. The reference engine does not take this way.
 
 use incast_engine::event::Effects;
-use incast_engine::model::Arrival;
 use incast_net::describe::network::PortId;
-use incast_net::describe::switch::Telemetry;
 use incast_net::packet::{IntRecords, Kind, Packet};
-use incast_net::rules::Admission;
+use incast_net::rules::{Admission, Buffer};
 
-use super::telemetry::{Hop, stamp};
-use super::{Egress, Switch};
+use super::{Egress, Fields, Switch};
 use crate::facts::fabric::Fabric;
 
 /// The only queue.
@@ -19,7 +16,7 @@ const QUEUE: u8 = 0;
 impl Switch {
     /// Whether it is plain.
     pub(super) fn can_be_plain(&self) -> bool {
-        self.queues == 1 && self.trimming.is_none() && !self.marks_at_enqueue
+        self.queues == 1 && self.trimming.is_none() && self.fields.marks
     }
 
     /// A packet that is no pause frame has arrived at a plain switch, whose ports depart late or do not: where they do,
@@ -27,11 +24,13 @@ impl Switch {
     #[inline(always)]
     pub(super) fn arrive_plainly<const LATE: bool, E: Effects>(
         &mut self,
-        arrival: Arrival,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
         fabric: &Fabric,
         effects: &mut E,
     ) {
-        let Arrival { now, port, packet, int } = arrival;
         if packet.policy() != 0 {
             self.settle_all(now, effects);
         }
@@ -39,15 +38,62 @@ impl Switch {
             effects.tally().counts.lost += u64::from(packet.kind == Kind::Data);
             return;
         };
-        if LATE && self.ports[usize::from(to)].wire.is_due(now) {
-            self.send_due_plainly(now, to, effects);
+        if LATE {
+            self.forward_late(now, port, to, packet, int, effects);
+        } else {
+            self.forward(now, port, to, packet, int, effects);
         }
+    }
+
+    /// A packet from `port` leaves by port `to`, where nothing is ever paused and departures are no events.
+    #[inline(always)]
+    fn forward_late<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        to: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        effects: &mut E,
+    ) {
+        let Self { ports, buffer, fields, departing, .. } = self;
+        let mut egress = &mut ports[usize::from(to)];
+        if egress.wire.is_due(now) {
+            let last = egress.send_due_plainly(now, to, (&mut self.int, buffer, *fields), effects);
+            self.last_departure = self.last_departure.max(last);
+            egress = &mut ports[usize::from(to)];
+        }
+        let (size, length) = (u64::from(packet.size), egress.queues.length());
+        if buffer.admit_alone(length, size) == Admission::Drop {
+            return self.drop(now, (port, QUEUE), to, packet, effects);
+        }
+        packet.time = now;
+        packet.ingress = port;
+        egress.wire.peak = egress.wire.peak.max(length + size);
+        if !egress.wire.is_busy(now) {
+            // Nothing waits, or the port would be busy.
+            buffer.release_alone(size);
+            return egress.parts().1.send(now, to, (0, 0), packet, int, *fields, effects);
+        }
+        egress.queues.push(QUEUE, packet, int);
+        if egress.wire.request_late_departure() {
+            departing.push(to);
+        }
+    }
+
+    /// A packet from `port` leaves by port `to`.
+    #[inline(always)]
+    fn forward<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        to: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        effects: &mut E,
+    ) {
         let (size, length) = (u64::from(packet.size), self.ports[usize::from(to)].queues.length());
-        let admission = match LATE {
-            true => self.buffer.admit_alone(length, size),
-            false => self.buffer.admit(self.ingress(port, QUEUE), length, length, size),
-        };
-        match admission {
+        match self.buffer.admit(self.ingress(port, QUEUE), length, length, size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, QUEUE, true, effects),
             Admission::Drop => return self.drop(now, (port, QUEUE), to, packet, effects),
@@ -57,21 +103,13 @@ impl Switch {
         let egress = &mut self.ports[usize::from(to)];
         egress.wire.peak = egress.wire.peak.max(length + size);
         if egress.wire.is_busy(now) {
-            egress.queues.push(QUEUE, *packet, int);
-            if !LATE {
-                self.wait(to, effects);
-            } else if egress.wire.request_late_departure() {
-                self.departing.push(to);
-            }
-        } else if LATE || length == 0 && !egress.wire.is_paused(QUEUE) && !egress.has_frames() {
-            transmit(now, to, egress, packet, int, (self.telemetry, self.stream), effects);
-            if LATE {
-                self.buffer.release_alone(size);
-            } else {
-                self.release(now, QUEUE, packet, effects);
-            }
+            egress.queues.push(QUEUE, packet, int);
+            self.wait(to, effects);
+        } else if length == 0 && !egress.wire.is_paused(QUEUE) && !egress.has_frames() {
+            egress.parts().1.send(now, to, (0, 0), packet, int, self.fields, effects);
+            self.release(now, QUEUE, (port, packet.size), effects);
         } else {
-            egress.queues.push(QUEUE, *packet, int);
+            egress.queues.push(QUEUE, packet, int);
             self.serve(now, to, effects);
         }
     }
@@ -79,39 +117,38 @@ impl Switch {
     /// Sends what is due by `now` at a port of a plain switch that departs late, of which there is something.
     #[inline(never)]
     pub(super) fn send_due_plainly(&mut self, now: u64, index: PortId, effects: &mut impl Effects) {
-        loop {
-            let Self { ports, telemetry, stream, int, .. } = self;
-            let egress = &mut ports[usize::from(index)];
-            let Some(due) = egress.wire.departure().filter(|due| *due <= now) else { return };
-            egress.wire.departed();
-            self.last_departure = self.last_departure.max(due);
-            let Some(mut packet) = egress.queues.pop(QUEUE, int) else { return };
-            transmit(due, index, egress, &mut packet, int, (*telemetry, *stream), effects);
-            if egress.queues.length() > 0 {
-                egress.wire.request_late_departure();
-            }
-            // Nothing is paused where ports depart late.
-            self.buffer.release_alone(u64::from(packet.size));
-        }
+        let Self { ports, buffer, fields, int, .. } = self;
+        let last = ports[usize::from(index)].send_due_plainly(now, index, (int, buffer, *fields), effects);
+        self.last_departure = self.last_departure.max(last);
     }
 }
 
-/// Marks a packet, stamps it and puts it on the wire.
-#[inline(always)]
-fn transmit(
-    now: u64,
-    index: PortId,
-    egress: &mut Egress,
-    packet: &mut Packet,
-    int: &mut IntRecords,
-    (telemetry, stream): (Telemetry, u64),
-    effects: &mut impl Effects,
-) {
-    if packet.kind == Kind::Data {
-        egress.mark(index, QUEUE, packet, stream);
-        let queued = egress.queues.length();
-        let hop = Hop { now, queued, transmitted: egress.wire.transmitted, rate: egress.rate };
-        stamp(packet, int, telemetry, &hop);
+impl Egress {
+    /// Sends what is due by `now`, of which there is something, where departures are no events. Returns the time of the last
+    /// departure. (ps)
+    #[inline(never)]
+    fn send_due_plainly(
+        &mut self,
+        now: u64,
+        index: PortId,
+        (int, buffer, fields): (&mut IntRecords, &mut Buffer, Fields),
+        effects: &mut impl Effects,
+    ) -> u64 {
+        let mut last = 0;
+        while let Some(due) = self.wire.departure().filter(|due| *due <= now) {
+            last = due;
+            self.wire.departed();
+            let (queues, wire) = self.parts();
+            let size = queues.pass_first(QUEUE, int, |packet, int, left| {
+                wire.send(due, index, left, packet, int, fields, effects);
+                packet.size
+            });
+            // Nothing is paused where ports depart late.
+            buffer.release_alone(size.map_or(0, u64::from));
+            if self.queues.length() > 0 {
+                self.wire.request_late_departure();
+            }
+        }
+        last
     }
-    egress.wire.send(now, index, packet, int, effects);
 }

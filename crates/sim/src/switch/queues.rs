@@ -59,11 +59,11 @@ impl Queues {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, queue: u8, packet: Packet, int: &IntRecords) {
+    pub(crate) fn push(&mut self, queue: u8, packet: &Packet, int: &IntRecords) {
         let size = u64::from(packet.size);
         let line = &mut self.queues[usize::from(queue)];
         line.length += size;
-        line.packets.push(packet, packet.is(flag::INT).then_some(int));
+        line.packets.push(*packet, packet.is(flag::INT).then_some(int));
         self.length += size;
         self.waiting.insert(queue);
     }
@@ -78,6 +78,34 @@ impl Queues {
         let packet = if wrong { line.packets.pop_last() } else { line.packets.pop(int) }?;
         self.remove(queue, u64::from(packet.size));
         Some(packet)
+    }
+
+    /// Takes the first packet of a queue: passes it on, as it stands there, with its INT stack or, if it has none, with
+    /// `int`, and with the bytes that are left in that queue and in all. Returns what comes back; `None` if the queue is
+    /// empty.
+    #[inline(always)]
+    pub(crate) fn pass_first<R>(
+        &mut self,
+        queue: u8,
+        int: &mut IntRecords,
+        pass: impl FnOnce(&mut Packet, &mut IntRecords, (u64, u64)) -> R,
+    ) -> Option<R> {
+        if canary::is_on(Canary::Order) {
+            let mut packet = self.pop(queue, int)?;
+            return Some(pass(&mut packet, int, (self.length_of(queue), self.length)));
+        }
+        let line = &mut self.queues[usize::from(queue)];
+        let (packet, stack) = line.packets.first_mut()?;
+        let size = u64::from(packet.size);
+        line.length -= size;
+        self.length -= size;
+        let has_int = stack.is_some();
+        let passed = pass(packet, stack.unwrap_or(int), (line.length, self.length));
+        line.packets.remove_first(has_int);
+        if line.packets.is_empty() {
+            self.waiting.remove(queue);
+        }
+        Some(passed)
     }
 
     /// Returns the size of the last packet of a queue; 0 if it is empty.
@@ -126,7 +154,7 @@ mod tests {
         let mut queues = Queues::new(128);
         let mut int = IntRecords::default();
         for (queue, size) in [(0, 100), (8, 1000), (8, 64), (127, 1500)] {
-            queues.push(queue, Packet { size, ..Packet::blank(Kind::Data) }, &int);
+            queues.push(queue, &Packet { size, ..Packet::blank(Kind::Data) }, &int);
         }
         assert_eq!((queues.length(), queues.length_of(8), queues.length_of(0)), (2664, 1064, 100));
         assert_eq!(queues.waiting().iter().collect::<Vec<_>>(), [0, 8, 127]);

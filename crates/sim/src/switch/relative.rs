@@ -1,7 +1,7 @@
 //! The state of a switch relative to an instant at which no packet is in it.
 
 use super::telemetry::units;
-use super::{Egress, Switch};
+use super::{Egress, Fields, Switch};
 use crate::relative::State;
 
 impl Switch {
@@ -17,9 +17,7 @@ impl Switch {
             trimming,
             queues: _,
             ecn: _,
-            marks_at_enqueue: _,
-            telemetry,
-            stream: _,
+            fields: Fields { marks: _, telemetry, stream: _ },
             draws_again: _,
             int: _,
             failures: _,

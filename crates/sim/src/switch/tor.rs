@@ -15,7 +15,7 @@ use incast_net::rules::{Admission, Buffer};
 use super::queues::Queues;
 use super::scheduler::State as Scheduler;
 use super::telemetry::{Hop, stamp};
-use super::{Egress, Switch};
+use super::{Egress, Fields, Switch};
 use crate::facts::circuits::{Circuits, Rack};
 use crate::facts::fabric::Fabric;
 use crate::node::{Behaviour, Inspect};
@@ -130,17 +130,17 @@ impl Tor {
         let size = u64::from(packet.size);
         self.held -= size;
         let queued = self.backlog(port);
-        let Switch { ports, buffer, int, telemetry, stream, marks_at_enqueue, .. } = &mut self.switch;
+        let Switch { ports, buffer, int, fields, .. } = &mut self.switch;
         let egress = &mut ports[usize::from(port)];
         if packet.kind == Kind::Data {
             if circuits.is_announced(now, self.rack, rack) {
                 packet.flags |= flag::CIRCUIT;
             }
-            if !*marks_at_enqueue {
-                egress.mark_at(port, length, &mut packet, *stream);
+            if fields.marks {
+                egress.mark_at(port, length, &mut packet, fields.stream);
             }
             let hop = Hop { now, queued, transmitted: egress.wire.transmitted, rate: egress.rate };
-            stamp(&mut packet, int, *telemetry, &hop);
+            stamp(&mut packet, int, fields.telemetry, &hop);
         }
         egress.wire.send(now, port, &mut packet, int, effects);
         // Without PFC the ingress does not matter, and nobody is resumed.
@@ -195,11 +195,11 @@ impl Behaviour for Tor {
     #[inline(never)]
     fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
         let Some(circuits) = &fabric.circuits else { return };
-        let rack = circuits.rack_of(arrival.packet.destination);
-        if rack == self.rack {
-            return self.switch.arrive_at_any(arrival, fabric, effects);
-        }
         let Arrival { now, port, packet, int } = arrival;
+        let rack = circuits.rack_of(packet.destination);
+        if rack == self.rack {
+            return self.switch.arrive_at_any(now, port, packet, int, fabric, effects);
+        }
         let queue = packet.queue.min(self.switch.queues - 1);
         let size = u64::from(packet.size);
         let to = self.port_to(rack);
@@ -210,13 +210,13 @@ impl Behaviour for Tor {
         if !admitted {
             return self.at(to).drop(now, packet, effects);
         }
-        let (stream, marks) = (self.switch.stream, self.switch.marks_at_enqueue);
-        if marks && packet.kind == Kind::Data {
+        let Fields { marks, stream, .. } = self.switch.fields;
+        if !marks && packet.kind == Kind::Data {
             self.at(to).mark_at(to, in_queue, packet, stream);
         }
         packet.time = now;
         packet.ingress = port;
-        self.voqs[usize::from(rack)].queues.push(queue, *packet, int);
+        self.voqs[usize::from(rack)].queues.push(queue, packet, int);
         self.waiting.insert(rack);
         self.held += size;
         let backlog = self.backlog(to);

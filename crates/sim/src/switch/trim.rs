@@ -18,7 +18,7 @@ impl Switch {
         trimming: Trimming,
         (mut from, mut to): (PortId, PortId),
         packet: &mut Packet,
-        int: &IntRecords,
+        int: &mut IntRecords,
         fabric: &Fabric,
         effects: &mut E,
     ) {

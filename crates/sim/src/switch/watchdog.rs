@@ -151,7 +151,7 @@ impl WatchedSwitch {
             let egress = &mut self.switch.ports[usize::from(port)];
             let Some(packet) = egress.queues.pop(queue, &mut self.switch.int) else { return };
             self.drop(port, &packet, effects);
-            self.switch.release(now, queue, &packet, effects);
+            self.switch.release(now, queue, (packet.ingress, packet.size), effects);
         }
     }
 

@@ -196,20 +196,20 @@ impl BackpressureSwitch {
         int: &IntRecords,
         effects: &mut impl Effects,
     ) -> bool {
-        let Switch { ports, buffer, marks_at_enqueue, stream, .. } = &mut self.switch;
+        let Switch { ports, buffer, fields, .. } = &mut self.switch;
         let (egress, size) = (&mut ports[usize::from(to)], u64::from(packet.size));
         let (length, port_length) = (egress.queues.length_of(queue), egress.queues.length());
         if buffer.admit(0, length, port_length, size) == Admission::Drop {
             egress.drop(now, packet, effects);
             return false;
         }
-        if *marks_at_enqueue && packet.kind == Kind::Data {
-            egress.mark(to, queue, packet, *stream);
+        if !fields.marks && packet.kind == Kind::Data {
+            egress.mark(to, queue, packet, fields.stream);
         }
         packet.time = now;
         packet.ingress = from;
         egress.wire.peak = egress.wire.peak.max(port_length + size);
-        egress.queues.push(queue, *packet, int);
+        egress.queues.push(queue, packet, int);
         true
     }
 

@@ -117,7 +117,7 @@ mod tests {
         let mut queues = Queues::new(sizes.len() as u8);
         for (q, sizes) in sizes.iter().enumerate() {
             for &size in *sizes {
-                queues.push(q as u8, packet(size), &IntRecords::default());
+                queues.push(q as u8, &packet(size), &IntRecords::default());
             }
         }
         queues

@@ -68,7 +68,7 @@ mod tests {
         for (queue, count) in packets.iter().enumerate() {
             for _ in 0..*count {
                 let packet = Packet { size: 100, ..Packet::blank(Kind::Data) };
-                queues.push(queue as u8, packet, &IntRecords::default());
+                queues.push(queue as u8, &packet, &IntRecords::default());
             }
         }
         let mut order = Vec::new();
