@@ -27,6 +27,9 @@ PICTURES = ROOT / "docs/pictures"
 
 PARTS = ("events", "switches", "hosts", "algorithm", "memory", "other")
 
+MEMORY = re.compile(r"(^|_)(m|c|re)alloc|^(cfree|free|_int_|unlink|sysmalloc|__rust_|__mem|mem)|RawVec|::grow")
+"""Functions of the libraries that find, move or give back memory. `Vec::push` where there is room is none of them."""
+
 COLOURS = ("#7fb3d5", "#f0b27a", "#82c99d", "#c39bd3", "#d5d8dc", "#eaecee")
 
 SMALLEST = 0.002
@@ -147,7 +150,7 @@ def part(stack: Stack) -> str:
     """The part of the simulator that a stack belongs to."""
     project = [file.split("/crates/")[1] for _, file in stack if "/crates/" in file]
     innermost = stack[-1]
-    if "/crates/" not in innermost[1] and re.search(r"alloc|free|mem(cpy|move|set)|unlink", innermost[0]):
+    if "/crates/" not in innermost[1] and MEMORY.search(innermost[0]):
         return "memory"
     if not project:
         return "other"

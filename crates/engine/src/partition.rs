@@ -95,7 +95,7 @@ pub(crate) struct Partition<N> {
 
 impl Fabric {
     /// Puts a packet into the ring of its link.
-    #[inline(always)]
+    #[inline]
     fn deliver(&mut self, to: LinkTo, packet: &Packet, int: Option<&IntRecords>) {
         let is_first = self.rings[to.ring as usize].push(packet, int, &mut self.pool);
         if is_first {
@@ -103,8 +103,14 @@ impl Fabric {
         }
     }
 
-    /// A packet will arrive at `time` on a link that was empty.
+    /// A packet will arrive at `time` on this link from here, which was empty.
     #[inline(never)]
+    fn wake_at(&mut self, link: usize, time: u64) {
+        self.wake(self.links[link], time);
+    }
+
+    /// A packet will arrive at `time` on a link that was empty.
+    #[inline]
     fn wake(&mut self, to: LinkTo, time: u64) {
         let place = to.place as usize;
         let inbox = &mut self.inboxes[place];
@@ -145,12 +151,17 @@ impl Effects for NodeEffects<'_> {
 
     #[inline(always)]
     fn transmit(&mut self, port: PortId, packet: &Packet, int: &IntRecords) {
-        let to = self.fabric.links[self.base as usize + usize::from(port)];
+        let link = self.base as usize + usize::from(port);
+        let Fabric { index, links, rings, pool, .. } = &mut *self.fabric;
+        let to = &links[link];
         let int = packet.is(flag::INT).then_some(int);
-        if to.partition == self.fabric.index {
-            self.fabric.deliver(to, packet, int);
+        if to.partition == *index {
+            let is_first = rings[to.ring as usize].push(packet, int, pool);
+            if is_first {
+                self.fabric.wake_at(link, packet.time);
+            }
         } else {
-            self.outbox.add(to, packet, int);
+            self.mail(link, packet, int);
         }
     }
 
@@ -211,6 +222,12 @@ impl Visit for NodeVisit<'_, '_> {
 }
 
 impl NodeEffects<'_> {
+    /// Puts a packet on a link to another partition.
+    #[inline(never)]
+    fn mail(&mut self, link: usize, packet: &Packet, int: Option<&IntRecords>) {
+        self.outbox.add(self.fabric.links[link], packet, int);
+    }
+
     /// Finds the first of the events.
     #[inline]
     fn find_due(&mut self) {

@@ -37,8 +37,8 @@ pub(crate) struct Port {
     waits_for_link: bool,
     /// Time at which the link fails next. (ps)
     fails_at: u64,
-    /// Time at which the packet sent last arrives; later packets arrive no earlier, even if the delay
-    /// decreases. (ps)
+    /// Where something is special: time at which the packet sent last arrives; later packets arrive no earlier, even if the
+    /// delay decreases. (ps)
     last_arrival: u64,
     /// Whether a departure is requested for the instant at which the port becomes idle.
     departure_requested: bool,
@@ -73,7 +73,8 @@ pub(crate) struct Port {
     pub(crate) peak: u64,
     /// Packets of any kind that the link corrupted.
     corrupted: u64,
-    /// Whether a packet needs more than to be put on the link: it is captured, waits for the clock, or may be corrupted.
+    /// Whether a packet needs more than to be put on the link: the link changes, or the packet is captured, waits for the
+    /// clock, or may be corrupted.
     is_special: bool,
     /// The bit errors of the link, if it has any.
     errors: Option<Box<Corruption>>,
@@ -359,23 +360,14 @@ impl Port {
     ) {
         self.transmitted += u64::from(packet.size);
         self.packets += 1 + u64::from(canary::strikes(Canary::Counter));
-        packet.time = (done + self.delay).max(self.last_arrival);
+        packet.time = done + self.delay;
         effects.tally().counts.hops += 1;
-        if self.is_special && !self.launch_specially(now, done, index, packet, effects.tally()) {
-            return;
-        }
-        self.last_arrival = packet.time;
-        if packet.time < self.fails_at {
+        if !self.is_special || self.launch_specially(now, done, index, packet, effects.tally()) {
             effects.transmit(index, packet, int);
-        } else {
-            // The link fails before the last bit has arrived.
-            let tally = effects.tally();
-            tally.counts.lost += u64::from(packet.kind == Kind::Data);
         }
     }
 
-    /// Does for a packet on the link what few ports do. Returns whether that is all that is special about it: a packet
-    /// that the link corrupts is lost.
+    /// Does for a packet on the link what few ports do. Returns whether it arrives.
     #[inline(never)]
     fn launch_specially(
         &mut self,
@@ -385,9 +377,9 @@ impl Port {
         packet: &mut Packet,
         tally: &mut Tally,
     ) -> bool {
-        if let Some(clock) = &self.clock {
-            packet.time = (done + self.delay + clock.wait(self.packets)).max(self.last_arrival);
-        }
+        let wait = self.clock.as_ref().map_or(0, |clock| clock.wait(self.packets));
+        packet.time = (done + self.delay + wait).max(self.last_arrival);
+        self.last_arrival = packet.time;
         let is_frame = matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap);
         let errors = self.errors.as_mut().filter(|_| !is_frame);
         // A packet that does not arrive in any case is not counted as corrupted.
@@ -399,17 +391,20 @@ impl Port {
             let captured = Captured { time: now, node, port: index, gone: done, delay, lost, packet };
             tally.records.packets.push(captured);
         }
+        let is_data = u64::from(packet.kind == Kind::Data);
         if corrupts {
-            self.last_arrival = packet.time;
             self.corrupted += 1;
-            tally.counts.corrupted += u64::from(packet.kind == Kind::Data);
-            tally.counts.lost += u64::from(packet.kind == Kind::Data);
+            tally.counts.corrupted += is_data;
         }
-        !corrupts
+        // Where it fails, it does so before the last bit has arrived.
+        let arrives = !fails && !corrupts;
+        tally.counts.lost += if arrives { 0 } else { is_data };
+        arrives
     }
 
     /// The link will change: prepares for its first failure.
     pub(crate) fn expect(&mut self, timeline: &LinkTimeline) {
+        self.is_special = true;
         self.fails_at = timeline.next_failure(0);
         self.fastest = timeline.states().map(|(_, state)| state.rate).fold(self.fastest, Rate::max);
     }

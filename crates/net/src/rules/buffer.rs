@@ -231,6 +231,15 @@ impl Buffer {
         Admission::Stay
     }
 
+    /// [`Self::admit_alone`] of a packet that leaves at once, from a port with nothing in its queues.
+    #[inline(always)]
+    pub fn pass_alone(&mut self, size: u64) -> Admission {
+        let held = self.held;
+        let admission = self.admit_alone(0, size);
+        self.held = held;
+        admission
+    }
+
     /// [`Self::release`] in such a buffer.
     #[inline(always)]
     pub fn release_alone(&mut self, size: u64) {

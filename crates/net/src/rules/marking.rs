@@ -46,18 +46,18 @@ impl Marking {
 
     /// Returns whether to mark a packet whose queue has `length` bytes, the packet not counted. `draw` is
     /// uniform.
-    #[inline]
+    #[inline(always)]
     pub fn marks(&self, length: u64, draw: impl FnOnce() -> u64) -> bool {
-        if length <= self.kmin {
-            return false;
-        }
-        if length >= self.kmax {
-            return true;
-        }
+        length > self.kmin && (length >= self.kmax || self.draws(length, draw()))
+    }
+
+    /// Whether it marks at a length between the two, by this draw.
+    #[inline(never)]
+    fn draws(&self, length: u64, draw: u64) -> bool {
         // P = pmax (length - kmin) / (kmax - kmin), out of 2^32.
         let probability =
             u128::from(self.pmax) * u128::from(length - self.kmin) / u128::from(self.kmax - self.kmin);
-        u128::from(draw() >> 32) < probability
+        u128::from(draw >> 32) < probability
     }
 }
 

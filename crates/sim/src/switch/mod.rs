@@ -133,6 +133,25 @@ impl Sender<'_> {
         }
         self.wire.send(now, index, packet, int, effects);
     }
+
+    /// Begins to send a packet that has just arrived while nothing waits: no curve marks an empty queue.
+    #[inline(always)]
+    fn send_at_once(
+        self,
+        now: u64,
+        index: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        fields: Fields,
+        effects: &mut impl Effects,
+    ) {
+        debug_assert_eq!(now, packet.time, "a packet that has waited");
+        if packet.kind == Kind::Data && packet.is(flag::INT) {
+            let hop = Hop { now, queued: 0, transmitted: self.wire.transmitted, rate: self.rate };
+            stamp(packet, int, fields.telemetry, &hop);
+        }
+        self.wire.send(now, index, packet, int, effects);
+    }
 }
 
 /// Marks a data packet (ECN) if the length of its queue, the packet not counted, asks for it.

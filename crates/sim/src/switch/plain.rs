@@ -63,17 +63,19 @@ impl Switch {
             self.last_departure = self.last_departure.max(last);
             egress = &mut ports[usize::from(to)];
         }
-        let (size, length) = (u64::from(packet.size), egress.queues.length());
-        if buffer.admit_alone(length, size) == Admission::Drop {
+        let size = u64::from(packet.size);
+        let waits = egress.wire.is_busy(now);
+        // Where a port is idle nothing waits for it.
+        let length = if waits { egress.queues.length() } else { 0 };
+        let admission = if waits { buffer.admit_alone(length, size) } else { buffer.pass_alone(size) };
+        if admission == Admission::Drop {
             return self.drop(now, (port, QUEUE), to, packet, effects);
         }
         packet.time = now;
         packet.ingress = port;
         egress.wire.peak = egress.wire.peak.max(length + size);
-        if !egress.wire.is_busy(now) {
-            // Nothing waits, or the port would be busy.
-            buffer.release_alone(size);
-            return egress.parts().1.send(now, to, (0, 0), packet, int, *fields, effects);
+        if !waits {
+            return egress.parts().1.send_at_once(now, to, packet, int, *fields, effects);
         }
         egress.queues.push(QUEUE, packet, int);
         if egress.wire.request_late_departure() {
@@ -106,7 +108,7 @@ impl Switch {
             egress.queues.push(QUEUE, packet, int);
             self.wait(to, effects);
         } else if length == 0 && !egress.wire.is_paused(QUEUE) && !egress.has_frames() {
-            egress.parts().1.send(now, to, (0, 0), packet, int, self.fields, effects);
+            egress.parts().1.send_at_once(now, to, packet, int, self.fields, effects);
             self.release(now, QUEUE, (port, packet.size), effects);
         } else {
             egress.queues.push(QUEUE, packet, int);
