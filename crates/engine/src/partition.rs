@@ -372,7 +372,8 @@ impl<N> Partition<N> {
         coming.clear();
         let (mut next, mut highest) = (u64::MAX, Key::LOWEST);
         let several = active.len() > 1;
-        active.retain(|&port| {
+        let mut at = 0;
+        while let Some(&port) = active.get(at) {
             let ring = &mut rings[base as usize + usize::from(port)];
             let before = coming.len();
             let later = ring.take(port, (start, end), coming, spent, pool);
@@ -380,8 +381,12 @@ impl<N> Partition<N> {
             next = next.min(later);
             // The packets of a ring are in order.
             highest = coming.as_slice().last().map_or(highest, |last| last.key().max(highest));
-            !ring.is_empty()
-        });
+            if ring.is_empty() {
+                active.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
         if several {
             coming::sort(coming, highest);
         }

@@ -202,7 +202,7 @@ impl RingPool {
     /// Frees what is used up.
     #[inline]
     pub(crate) fn free(&mut self, spent: &mut Spent) {
-        for (first, last) in spent.0.drain(..) {
+        while let Some((first, last)) = spent.0.pop() {
             self.packets.next[last as usize] = std::mem::replace(&mut self.packets.free, first);
         }
     }
