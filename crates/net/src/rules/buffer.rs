@@ -216,6 +216,31 @@ impl Buffer {
         admission
     }
 
+    /// [`Self::admit`] and [`Self::release`] of a packet that leaves at once, from a port with nothing in its queues, where
+    /// that changes no account. Returns false where it would: then these two are to be called.
+    #[inline(always)]
+    pub fn pass(&mut self, ingress: usize, size: u64) -> bool {
+        let passes = match (self.ingress.get(ingress).and_then(Option::as_ref), &self.rule) {
+            // What is taken of the reserve is given back to it only if nothing beyond it is in use.
+            (Some(from), Rule::Shared { reserve, .. }) => {
+                self.egress_limit.is_none()
+                    && from.reserved + size <= *reserve
+                    && from.held == from.reserved
+                    && !from.paused
+            }
+            (None, Rule::Shared { pool, used, egress_alpha, .. }) => {
+                let free = *pool - *used;
+                size <= free && size <= egress_alpha.scale(free)
+            }
+            (None, Rule::Unlimited) => true,
+            _ => false,
+        };
+        if passes {
+            self.peak = self.peak.max(self.held + size);
+        }
+        passes
+    }
+
     /// [`Self::admit`] in a buffer that ports do not share and that pauses nothing, of a packet to a port with
     /// `port_length` bytes in its queues.
     #[inline(always)]

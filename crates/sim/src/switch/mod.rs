@@ -454,6 +454,9 @@ impl Behaviour for Switch {
     fn handle<E: Effects>(&mut self, event: Event, _: &Fabric, effects: &mut E) {
         if event.rank() == rank::DEPARTED {
             let port = event.entity() as PortId;
+            if E::DEPARTURES_WAIT && self.is_plain {
+                return self.depart_plainly(event.time(), port, effects);
+            }
             self.ports[usize::from(port)].wire.departed();
             self.serve(event.time(), port, effects);
         }

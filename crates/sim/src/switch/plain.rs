@@ -94,8 +94,19 @@ impl Switch {
         int: &mut IntRecords,
         effects: &mut E,
     ) {
-        let (size, length) = (u64::from(packet.size), self.ports[usize::from(to)].queues.length());
-        match self.buffer.admit(self.ingress(port, QUEUE), length, length, size) {
+        let size = u64::from(packet.size);
+        let ingress = self.ingress(port, QUEUE);
+        let egress = &mut self.ports[usize::from(to)];
+        let length = egress.queues.length();
+        let passes =
+            length == 0 && !egress.wire.is_busy(now) && !egress.wire.is_paused(QUEUE) && !egress.has_frames();
+        if passes && self.buffer.pass(ingress, size) {
+            packet.time = now;
+            packet.ingress = port;
+            egress.wire.peak = egress.wire.peak.max(size);
+            return egress.parts().1.send_at_once(now, to, packet, int, self.fields, effects);
+        }
+        match self.buffer.admit(ingress, length, length, size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, QUEUE, true, effects),
             Admission::Drop => return self.drop(now, (port, QUEUE), to, packet, effects),
@@ -106,13 +117,34 @@ impl Switch {
         egress.wire.peak = egress.wire.peak.max(length + size);
         if egress.wire.is_busy(now) {
             egress.queues.push(QUEUE, packet, int);
-            self.wait(to, effects);
+            egress.expect_departure(to, effects);
         } else if length == 0 && !egress.wire.is_paused(QUEUE) && !egress.has_frames() {
             egress.parts().1.send_at_once(now, to, packet, int, self.fields, effects);
             self.release(now, QUEUE, (port, packet.size), effects);
         } else {
             egress.queues.push(QUEUE, packet, int);
             self.serve(now, to, effects);
+        }
+    }
+
+    /// A port of a plain switch where departures are events has become idle.
+    #[inline(always)]
+    pub(super) fn depart_plainly<E: Effects>(&mut self, now: u64, index: PortId, effects: &mut E) {
+        let egress = &mut self.ports[usize::from(index)];
+        egress.wire.departed();
+        if egress.wire.is_busy(now) || egress.wire.is_paused(QUEUE) || egress.has_frames() {
+            return self.serve(now, index, effects);
+        }
+        let (fields, (queues, wire)) = (self.fields, egress.parts());
+        let sent = queues.pass_first(QUEUE, &mut self.int, |packet, int, left| {
+            wire.send(now, index, left, packet, int, fields, effects);
+            (packet.ingress, packet.size)
+        });
+        if egress.queues.length() > 0 {
+            egress.expect_departure(index, effects);
+        }
+        if let Some(packet) = sent {
+            self.release(now, QUEUE, packet, effects);
         }
     }
 
@@ -126,6 +158,14 @@ impl Switch {
 }
 
 impl Egress {
+    /// A packet waits while the port is busy: requests a departure, if the packet, or a frame, may be sent then.
+    #[inline(always)]
+    fn expect_departure<E: Effects>(&mut self, index: PortId, effects: &mut E) {
+        if !self.wire.is_paused(QUEUE) || self.has_frames() {
+            self.wire.request_departure(index, effects);
+        }
+    }
+
     /// Sends what is due by `now`, of which there is something, where departures are no events. Returns the time of the last
     /// departure. (ps)
     #[inline(never)]
