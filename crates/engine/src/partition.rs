@@ -144,6 +144,8 @@ struct NodeEffects<'a> {
     end: u64,
     /// The first of the events.
     due: Key,
+    /// Whether the first event of the queue is being handled: the next one that is scheduled takes its place there.
+    is_handled: bool,
 }
 
 impl Effects for NodeEffects<'_> {
@@ -167,6 +169,12 @@ impl Effects for NodeEffects<'_> {
 
     #[inline]
     fn schedule(&mut self, event: Event) {
+        if std::mem::take(&mut self.is_handled)
+            && let Some(mut first) = self.events.peek_mut()
+        {
+            *first = Reverse(event);
+            return;
+        }
         self.events.push(Reverse(event));
         self.due = self.due.min(Key::of_event(event, self.start, self.end));
     }
@@ -212,11 +220,16 @@ impl Visit for NodeVisit<'_, '_> {
             if effects.due == Key::NEVER {
                 return;
             }
-            let Some(Reverse(event)) = effects.events.pop() else { return };
-            effects.find_due();
+            let Some(&Reverse(event)) = effects.events.peek() else { return };
             *last = event.time();
             *others += 1;
+            // Most events are followed by another one: one change of the queue instead of two.
+            effects.is_handled = true;
             handler.handle(event, effects);
+            if std::mem::take(&mut effects.is_handled) {
+                effects.events.pop();
+            }
+            effects.find_due();
         }
     }
 }
@@ -392,7 +405,8 @@ impl<N> Partition<N> {
         }
         let due = events.peek().map_or(Key::NEVER, |event| Key::of_event(event.0, start, end));
         let (mut last, mut others) = (0, 0);
-        let mut effects = NodeEffects { fabric, outbox, tally, events, base, start, end, due };
+        let mut effects =
+            NodeEffects { fabric, outbox, tally, events, base, start, end, due, is_handled: false };
         let visit = NodeVisit {
             coming: coming.as_slice(),
             effects: &mut effects,

@@ -30,18 +30,25 @@ impl<T, const N: usize> Default for Pool<T, N> {
 }
 
 impl<T: Copy, const N: usize> Pool<T, N> {
-    /// The place of a chunk that begins with `item`. Rare enough for a call, and what it needs would burden its callers.
-    #[inline(never)]
-    fn take(&mut self, item: &T) -> u32 {
+    /// The place of a chunk.
+    #[inline]
+    fn take(&mut self, any: &T) -> u32 {
         let piece = self.free;
-        let place = piece as usize * N;
-        if let Some(slot) = self.items.get_mut(place) {
-            *slot = *item;
-            self.free = self.next[piece as usize];
-            return place as u32;
+        match self.next.get(piece as usize) {
+            Some(next) => {
+                self.free = *next;
+                piece * N as u32
+            }
+            None => self.grow(any),
         }
+    }
+
+    /// The place of a new chunk, filled with whatever is at hand.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, any: &T) -> u32 {
         let place = self.items.len() as u32;
-        self.items.extend([*item; N]);
+        self.items.extend([*any; N]);
         self.next.push(NONE);
         place
     }
@@ -76,19 +83,18 @@ impl<const N: usize> Line<N> {
     #[inline(always)]
     fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) -> bool {
         if self.tail as usize % N == 0 {
-            self.push_to_new_chunk(item, pool);
-        } else {
-            pool.items[self.tail as usize] = *item;
+            self.append_chunk(item, pool);
         }
+        pool.items[self.tail as usize] = *item;
         self.tail += 1;
         self.len += 1;
         self.len == 1
     }
 
-    /// The item comes first in a new chunk, the place of which is the tail then.
-    #[inline(always)]
-    fn push_to_new_chunk<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) {
-        let place = pool.take(item);
+    /// Appends a chunk, the place of which is the tail then.
+    #[inline(never)]
+    fn append_chunk<T: Copy>(&mut self, any: &T, pool: &mut Pool<T, N>) {
+        let place = pool.take(any);
         if self.len == 0 {
             self.head = place;
         } else {
