@@ -599,6 +599,8 @@ fn slope(from: Time, to: Time, span: Time) -> Fixed {
 impl CongestionControl for Ccc {
     type Params = CccParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &CccParams) -> Signals {
         Signals::NONE
     }

@@ -72,6 +72,8 @@ pub struct Constant {}
 impl CongestionControl for Constant {
     type Params = ConstantParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &ConstantParams) -> Signals {
         Signals::NONE
     }

@@ -333,6 +333,10 @@ pub trait CongestionControl: Sized + Send + 'static {
     /// The internal quantities that [`probe`](Self::probe) shows, in its order.
     const INTERNALS: &'static [Internal] = &[];
 
+    /// Whether [`on_sent`](Self::on_sent) or [`tag`](Self::tag) does anything. An algorithm that implements neither can set
+    /// it to `false`: then the transport calls them with no packet, which is faster.
+    const HEARS_SENT: bool = true;
+
     /// The signals that it needs with these parameters.
     fn signals(params: &Self::Params) -> Signals;
 

@@ -232,6 +232,8 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     type Params = DctcpParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &DctcpParams) -> Signals {
         Signals::ECN
     }

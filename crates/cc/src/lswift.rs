@@ -217,6 +217,8 @@ impl Relate for LSwift {
 impl CongestionControl for LSwift {
     type Params = LSwiftParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &LSwiftParams) -> Signals {
         params.signals()
     }

@@ -272,6 +272,8 @@ where
 {
     type Params = MedianOf<A::Params>;
 
+    const HEARS_SENT: bool = A::HEARS_SENT;
+
     fn signals(params: &Self::Params) -> Signals {
         A::signals(&params.params)
     }

@@ -174,6 +174,8 @@ impl<'a> From<&'a Setup<MSwiftParams>> for Law<'a> {
 impl CongestionControl for MSwift {
     type Params = MSwiftParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &MSwiftParams) -> Signals {
         params.lswift.signals()
     }

@@ -202,6 +202,8 @@ impl Relate for NewReno {
 impl CongestionControl for NewReno {
     type Params = NewRenoParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &NewRenoParams) -> Signals {
         Signals::NONE
     }

@@ -186,6 +186,8 @@ impl Relate for Change {
 impl CongestionControl for Oracle {
     type Params = OracleParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &OracleParams) -> Signals {
         Signals::RECEIVER_FLOWS.and(Signals::ONE_WAY_DELAY)
     }

@@ -435,6 +435,8 @@ fn rate_ratio(setup: &Setup<OscarParams>, estimate: &Estimate) -> Fixed {
 impl CongestionControl for Oscar {
     type Params = OscarParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &OscarParams) -> Signals {
         if params.one_way_delay { Signals::ONE_WAY_DELAY } else { Signals::NONE }
     }

@@ -449,6 +449,8 @@ impl Relate for PatchedTimely {
 impl CongestionControl for PatchedTimely {
     type Params = PatchedTimelyParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &PatchedTimelyParams) -> Signals {
         Signals::NONE
     }

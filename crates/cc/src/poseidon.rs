@@ -345,6 +345,8 @@ fn carried(setup: &Setup<PoseidonParams>, delay: Time) -> Time {
 impl CongestionControl for Poseidon {
     type Params = PoseidonParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &PoseidonParams) -> Signals {
         Signals::HOP_DELAY
     }

@@ -155,7 +155,7 @@ impl Receiver {
 
     /// Whether a data packet that has arrived makes the receiver send a CNP. For a packet that is not
     /// acknowledged; [`on_data`](Self::on_data) says it of the others.
-    #[inline]
+    #[inline(always)]
     pub fn notify(&mut self, rules: &ReceiverRules, arrival: &Arrival) -> bool {
         let notify = arrival.notify && arrival.marked && arrival.now >= self.notify_after;
         if notify {
@@ -165,7 +165,7 @@ impl Receiver {
     }
 
     /// A data packet that is to be acknowledged has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, rules: &ReceiverRules, arrival: &Arrival) -> Response {
         let notify = self.notify(rules, arrival);
         let urgent = arrival.urgent || arrival.marked && rules.ack_on_mark;
@@ -174,6 +174,12 @@ impl Receiver {
             let echo = Echo { packets: 1, marked, inflight: arrival.inflight, held: Time::ZERO };
             return Response { notify, ack: Some(echo) };
         }
+        Response { notify, ack: self.hold(rules, *arrival, urgent) }
+    }
+
+    /// Adds a packet to the held acknowledgement; returns its content if it leaves now.
+    #[inline(never)]
+    fn hold(&mut self, rules: &ReceiverRules, arrival: Arrival, urgent: bool) -> Option<Echo> {
         if self.packets == 0 {
             self.deadline = arrival.now + rules.ack_delay;
         }
@@ -183,8 +189,7 @@ impl Receiver {
         self.payload += arrival.payload;
         self.latest = arrival.now;
         let due = urgent || rules.ack_every.is_reached(self.packets, self.payload);
-        let ack = if due { self.release(arrival.now) } else { None };
-        Response { notify, ack }
+        if due { self.release(arrival.now) } else { None }
     }
 
     /// Whether an acknowledgement is held.

@@ -109,6 +109,8 @@ impl ReTcp {
 impl CongestionControl for ReTcp {
     type Params = ReTcpParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &ReTcpParams) -> Signals {
         Signals::CIRCUIT
     }

@@ -229,6 +229,8 @@ impl Sqcc {
 impl CongestionControl for Sqcc {
     type Params = SqccParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &SqccParams) -> Signals {
         match (params.stage, params.count) {
             (Stage::Delta | Stage::Full, Count::Receiver) => Signals::RECEIVER_FLOWS,

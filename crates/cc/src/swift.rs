@@ -597,6 +597,8 @@ impl Relate for Swift {
 impl CongestionControl for Swift {
     type Params = SwiftParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &SwiftParams) -> Signals {
         Signals::NONE
     }

@@ -274,6 +274,8 @@ impl ThetaPowerTcp {
 impl CongestionControl for ThetaPowerTcp {
     type Params = ThetaPowerTcpParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &ThetaPowerTcpParams) -> Signals {
         Signals::NONE
     }

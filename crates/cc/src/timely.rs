@@ -364,6 +364,8 @@ fn change(from: Time, to: Time, unit: &Divisor) -> Fixed {
 impl CongestionControl for Timely {
     type Params = TimelyParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(_params: &TimelyParams) -> Signals {
         Signals::NONE
     }

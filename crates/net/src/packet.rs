@@ -410,6 +410,16 @@ impl Packet {
         self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
     }
 
+    /// Writes what is a data packet's own to its body: the position of its first payload byte, the time at which its first
+    /// bit leaves (ps), the bytes in flight with it, and its number. What all packets of a message share stays.
+    #[inline(always)]
+    pub fn set_data(&mut self, sequence: u64, sent: u64, inflight: u32, number: u32) {
+        let Body(words) = &mut self.body;
+        (words[0], words[1]) = (low(sequence), high(sequence));
+        (words[2], words[3]) = (low(sent), high(sent));
+        (words[5], words[6]) = (inflight, number);
+    }
+
     /// Returns the origin of a data packet, or of a header that is left of one.
     #[inline]
     pub const fn origin(&self) -> Origin {

@@ -144,7 +144,7 @@ impl InOrder {
     }
 
     /// Packet `number` (modulo 2^32) has arrived. A hole is reported again after `interval`.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, now: u64, number: u32, interval: u64) -> Verdict {
         match number.wrapping_sub(self.expected as u32) as i32 {
             0 => {

@@ -267,7 +267,7 @@ impl Recovery for Selective {
         again
     }
 
-    #[inline]
+    #[inline(never)]
     fn on_ack(&mut self, report: &Report, _nack: bool) -> Acknowledged {
         // Numbers travel modulo 2^32; an old acknowledgement lies behind.
         let before = self.unacknowledged;

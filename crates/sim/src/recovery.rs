@@ -24,6 +24,31 @@ pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -
     }
 }
 
+/// The state of a loss recovery after an acknowledgement: all that is asked then, so that its kind is asked for once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct After {
+    pub(crate) acknowledged: u64,
+    pub(crate) position: u64,
+    pub(crate) inflight: u64,
+    pub(crate) has_next: bool,
+    pub(crate) is_done: bool,
+    pub(crate) delayed_run: u32,
+}
+
+impl After {
+    #[inline(always)]
+    fn of(recovery: &impl Recovery) -> Self {
+        Self {
+            acknowledged: recovery.acknowledged(),
+            position: recovery.position(),
+            inflight: recovery.inflight(),
+            has_next: recovery.next().is_some(),
+            is_done: recovery.is_done(),
+            delayed_run: recovery.delayed_run(),
+        }
+    }
+}
+
 macro_rules! recoveries {
     ($($(#[cfg($cfg:meta)])? $variant:ident($recovery:ty);)+) => {
         /// Whether the receiver keeps packets that arrive out of order.
@@ -48,21 +73,24 @@ macro_rules! recoveries {
             pub(crate) fn relate(&self, see: See<'_>) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.relate(see),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn next(&self) -> Option<u64> {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.next(),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn on_sent(&mut self, record: SentPacket) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_sent(record),)+ }
             }
-            #[inline]
-            pub(crate) fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged {
-                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_ack(report, nack),)+ }
-            }
-            #[inline]
-            pub(crate) fn delayed_run(&self) -> u32 {
-                match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.delayed_run(),)+ }
+            /// Returns the effect of an acknowledgement, and the state afterwards.
+            #[inline(always)]
+            pub(crate) fn on_ack(&mut self, report: Report, nack: bool) -> (Acknowledged, After) {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(r) => {
+                        // Each kind has its own copy: one whose address goes to a call is in no register.
+                        let report = report;
+                        (r.on_ack(&report, nack), After::of(r))
+                    })+
+                }
             }
             pub(crate) fn on_hole(&mut self) -> Lost {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.on_hole(),)+ }
@@ -79,19 +107,19 @@ macro_rules! recoveries {
             pub(crate) fn extend(&mut self, packets: u64, last: u64) {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.extend(packets, last),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn inflight(&self) -> u64 {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.inflight(),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn acknowledged(&self) -> u64 {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.acknowledged(),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn position(&self) -> u64 {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.position(),)+ }
             }
-            #[inline]
+            #[inline(always)]
             pub(crate) fn is_done(&self) -> bool {
                 match self { $($(#[cfg($cfg)])? Self::$variant(r) => r.is_done(),)+ }
             }

@@ -177,6 +177,8 @@ pub trait Controllers: Send {
     fn on_cnp(&mut self, place: u32, now: Time) -> Directive;
     /// See [`CongestionControl::on_loss`].
     fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive;
+    /// See [`CongestionControl::HEARS_SENT`].
+    fn hears_sent(&self) -> bool;
     /// See [`CongestionControl::on_sent`]. Also returns the packet's tag.
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32);
     /// See [`CongestionControl::on_timer`].
@@ -263,6 +265,10 @@ impl<C: CongestionControl> Controllers for Pool<C> {
 
     fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive {
         self.call(place, |state, setup| state.on_loss(setup, loss))
+    }
+
+    fn hears_sent(&self) -> bool {
+        C::HEARS_SENT
     }
 
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32) {

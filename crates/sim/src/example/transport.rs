@@ -111,7 +111,7 @@ impl Transport for Credits {
     }
 
     fn start<E: Effects>(&mut self, now: u64, index: u32, step: Step, cx: &mut Context<'_, E>) {
-        let card = cx.nic_for(step.flow, Way::Forth, cx.facts.hashes(step.flow).0);
+        let card = cx.nic_for(step.flow, Way::Forth, || cx.facts.hashes(step.flow).0);
         let packets = cx.facts.packets(step.flow);
         let limit = FIRST_WINDOW.min(packets);
         let account = Account::new(now);
@@ -122,8 +122,14 @@ impl Transport for Credits {
         self.outgoing[index] = Some(flow);
     }
 
-    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
-        let flow = self.outgoing[source as usize].as_mut()?;
+    fn poll_send<E: Effects>(
+        &mut self,
+        now: u64,
+        source: Source,
+        packet: &mut Packet,
+        cx: &mut Context<'_, E>,
+    ) -> bool {
+        let Some(flow) = &mut self.outgoing[source as usize] else { return false };
         let described = &cx.facts.flows[flow.step.flow as usize];
         let sizes = cx.facts.sizes(described.algorithm);
         let nic = &cx.nics[usize::from(flow.card)];
@@ -134,13 +140,14 @@ impl Transport for Credits {
         let payload = sizes.payload.min(described.size.get() - sequence);
         let (slot, size) = (flow.step.peer, sizes.data(payload) as u16);
         let data = Data { sequence, sent: now, slot, inflight: 0, number, payload: payload as u16 };
-        Some(Packet {
+        *packet = Packet {
             destination: cx.facts.address(flow.step.flow, Way::Forth),
             hash: cx.facts.hashes(flow.step.flow).0,
             size,
             body: data.body(),
             ..Packet::blank(Kind::Data)
-        })
+        };
+        true
     }
 
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
@@ -250,7 +257,7 @@ impl Incoming {
             marked: 0,
             bitmap: 0,
         });
-        let card = cx.nic_for(self.flow, Way::Back, hash);
+        let card = cx.nic_for(self.flow, Way::Back, || hash);
         cx.nics[usize::from(card)].reply(received, &mut packet, &NO_INT, cx.effects);
     }
 }

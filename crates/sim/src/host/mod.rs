@@ -10,7 +10,7 @@ use incast_engine::event::{Effects, Event};
 use incast_engine::model::Arrival;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Kind, NO_INT};
+use incast_net::packet::{Kind, NO_INT, Packet};
 use incast_net::record::OperationRecord;
 use incast_net::routing::forwarding::Table;
 
@@ -71,8 +71,14 @@ impl Host {
 /// then schedules an event for when it becomes idle.
 #[inline(always)]
 fn serve<E: Effects>(now: u64, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
+    // After most events nothing waits: that is found without a call.
+    if let [nic] = &*cx.nics {
+        if nic.has_waiting() {
+            serve_port(now, 0, transport, cx);
+        }
+        return;
+    }
     for port in 0..cx.nics.len() {
-        // After most events nothing waits: that is found without a call.
         if cx.nics[port].has_waiting() {
             serve_port(now, port, transport, cx);
         }
@@ -98,17 +104,14 @@ fn send_next<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx
     if nic.has_frames() {
         return nic.send_frame(now, cx.effects);
     }
-    if nic.has_replies() {
-        let mut int = IntRecords::default();
-        if let Some(mut packet) = nic.next_reply(&mut int) {
-            nic.send(now, None, &mut packet, &int, cx.effects);
-            return;
-        }
+    if nic.has_replies() && nic.send_reply(now, cx.effects) {
+        return;
     }
+    let mut packet = Packet::blank(Kind::Data);
     while let Some(source) = cx.nics[port].next_source() {
-        if let Some(mut packet) = transport.poll_send(now, source, cx) {
+        if transport.poll_send(now, source, &mut packet, cx) {
             cx.effects.tally().counts.sent += 1;
-            let done = cx.nics[port].send(now, Some(source), &mut packet, &NO_INT, cx.effects);
+            let done = cx.nics[port].send(now, source, &mut packet, &NO_INT, cx.effects);
             transport.sent(source, done, cx);
             return;
         }

@@ -74,10 +74,14 @@ pub(crate) struct Nic {
     /// Queued replies, by queue.
     replies: Vec<PacketQueue>,
     pub(crate) replies_length: u64,
+    /// The ready source, if there is one only: it waits in no line. [`NONE`] while several wait in lines.
+    only: Source,
+    /// The queue of its packets.
+    only_queue: u8,
     /// Ready sources, by queue, with the order in which they became ready.
     ready: Vec<VecDeque<(u64, Source)>>,
     /// Number of ready sources.
-    ready_count: usize,
+    ready_count: u64,
     /// Counts sources as they become ready.
     turn: u64,
     /// The source of the packet sent last.
@@ -97,6 +101,8 @@ impl Nic {
             index,
             replies: (0..queues).map(|_| PacketQueue::default()).collect(),
             replies_length: 0,
+            only: NONE,
+            only_queue: 0,
             ready: (0..queues).map(|_| VecDeque::new()).collect(),
             ready_count: 0,
             turn: 0,
@@ -114,6 +120,8 @@ impl Nic {
             index: _,
             replies: _,
             replies_length,
+            only: _,
+            only_queue: _,
             ready: _,
             ready_count,
             // Only the order of sources that are ready counts.
@@ -127,7 +135,7 @@ impl Nic {
         } = self;
         wire.relate(state);
         state.word("bytes of replies", *replies_length);
-        state.word("ready sources", *ready_count as u64);
+        state.word("ready sources", *ready_count);
         state.unless(paused_sources.is_some(), "backpressure flow control");
         state.unless(frames.as_ref().is_some_and(|frames| !frames.is_quiet()), "a pause");
     }
@@ -135,26 +143,63 @@ impl Nic {
     /// A source whose packets go into `queue` may send.
     #[inline]
     pub(crate) fn push(&mut self, queue: u8, source: Source) {
+        if self.ready_count == 0 {
+            (self.only, self.ready_count) = (source, 1);
+            self.only_queue = queue.min(self.ready.len() as u8 - 1);
+        } else {
+            self.push_behind(queue, source);
+        }
+    }
+
+    /// A source is ready behind others.
+    #[inline(never)]
+    fn push_behind(&mut self, queue: u8, source: Source) {
+        if self.only != NONE {
+            self.line_up(self.only_queue, self.only);
+            self.only = NONE;
+        }
+        self.line_up(queue, source);
+        self.ready_count += 1;
+    }
+
+    /// Puts a source at the end of the line of its queue.
+    fn line_up(&mut self, queue: u8, source: Source) {
         let queue = usize::from(queue).min(self.ready.len() - 1);
         self.ready[queue].push_back((self.turn, source));
-        self.ready_count += 1;
         self.turn += 1;
     }
 
     /// Removes a source before it is served.
     pub(crate) fn remove(&mut self, queue: u8, source: Source) {
+        if self.only == source {
+            (self.only, self.ready_count) = (NONE, 0);
+            return;
+        }
         let queue = usize::from(queue).min(self.ready.len() - 1);
         let before = self.ready[queue].len();
         self.ready[queue].retain(|(_, s)| *s != source);
-        self.ready_count -= before - self.ready[queue].len();
+        self.ready_count -= (before - self.ready[queue].len()) as u64;
     }
 
     /// Takes the next source among the queues that are not paused.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_source(&mut self) -> Option<Source> {
         if self.ready_count == 0 {
             return None;
         }
+        if self.only == NONE {
+            return self.next_in_line();
+        }
+        if self.is_paused(self.only_queue, self.only) {
+            return None;
+        }
+        self.ready_count = 0;
+        Some(std::mem::replace(&mut self.only, NONE))
+    }
+
+    /// Takes the next source in the lines of the queues that are not paused.
+    #[inline(never)]
+    fn next_in_line(&mut self) -> Option<Source> {
         if let Some(paused) = &self.paused_sources {
             let line = &mut self.ready[0];
             let place = line.iter().position(|(_, source)| !paused.contains(PauseMap::number(*source)))?;
@@ -183,7 +228,7 @@ impl Nic {
     }
 
     /// Sends a reply at once if the port is idle, or queues it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reply(
         &mut self,
         now: u64,
@@ -196,10 +241,16 @@ impl Nic {
         let queue = usize::from(packet.queue).min(self.replies.len() - 1);
         let is_first = self.replies_length == 0 && !self.has_frames();
         if is_first && !self.wire.is_busy(now) && !self.wire.is_paused(queue as u8) {
-            self.send(now, None, packet, int, effects);
+            self.send(now, NONE, packet, int, effects);
             return;
         }
         self.replies_length = length;
+        self.queue_reply(queue, packet, int);
+    }
+
+    /// Puts a reply at the end of the replies of its queue.
+    #[inline(never)]
+    fn queue_reply(&mut self, queue: usize, packet: &Packet, int: &IntRecords) {
         self.replies[queue].push(*packet, packet.is(flag::INT).then_some(int));
     }
 
@@ -209,40 +260,42 @@ impl Nic {
         self.replies_length > 0
     }
 
-    /// Takes the next reply.
-    #[inline]
-    pub(crate) fn next_reply(&mut self, int: &mut IntRecords) -> Option<Packet> {
+    /// Begins to send the next reply on the idle port. Returns whether there was one in a queue that is not paused.
+    #[inline(never)]
+    pub(crate) fn send_reply(&mut self, now: u64, effects: &mut impl Effects) -> bool {
+        let mut int = IntRecords::default();
         for queue in 0..self.replies.len() {
             if !self.wire.is_paused(queue as u8)
-                && let Some(packet) = self.replies[queue].pop(int)
+                && let Some(mut packet) = self.replies[queue].pop(&mut int)
             {
                 self.replies_length -= u64::from(packet.size);
-                return Some(packet);
+                self.send(now, NONE, &mut packet, &int, effects);
+                return true;
             }
         }
-        None
+        false
     }
 
-    /// Begins to send a packet of `source` (`None`: a reply) on the idle port. Returns the time at which
+    /// Begins to send a packet of `source` ([`NONE`]: a reply) on the idle port. Returns the time at which
     /// its last bit will have left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         now: u64,
-        source: Option<Source>,
+        source: Source,
         packet: &mut Packet,
         int: &IntRecords,
         effects: &mut impl Effects,
     ) -> u64 {
-        self.leaving = source.unwrap_or(NONE);
-        packet.ingress = self.leaving as u16;
+        self.leaving = source;
+        packet.ingress = source as u16;
         self.wire.send(now, self.index, packet, int, effects)
     }
 
     /// Whether anything waits for the port.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_waiting(&self) -> bool {
-        self.replies_length > 0 || self.ready_count > 0 || self.has_frames()
+        self.replies_length | self.ready_count != 0 || self.has_frames()
     }
 
     /// Whether a PFC frame waits.
@@ -322,6 +375,7 @@ impl Nic {
     }
 
     /// Whether a source whose packets go into `queue` is paused.
+    #[inline]
     pub(crate) fn is_paused(&self, queue: u8, source: Source) -> bool {
         let paused = self.paused_sources.as_ref();
         paused.map_or(self.wire.is_paused(queue), |paused| paused.contains(PauseMap::number(source)))

@@ -22,7 +22,7 @@ use crate::relative::State;
 /// The interface of a transport to a host and its network cards.
 ///
 /// A transport makes a source ready with [`Nic::push`], once until it is served; then
-/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it returned a packet. After a packet of
+/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it wrote a packet. After a packet of
 /// the source has left, if that event was requested ([`Nic::request_departure`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
@@ -50,8 +50,14 @@ pub(crate) trait Transport {
     /// The flow stops sending new data. Does nothing in a transport whose flows have no stop time.
     fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
-    /// A source is served: its next packet, if it may send one.
-    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet>;
+    /// A source is served: its next packet, if it may send one, is written to `packet`. Returns whether it may.
+    fn poll_send<E: Effects>(
+        &mut self,
+        now: u64,
+        source: Source,
+        packet: &mut Packet,
+        cx: &mut Context<'_, E>,
+    ) -> bool;
 
     /// Transmission of that packet has begun; it ends at `done`.
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>);
@@ -138,8 +144,8 @@ impl<E: Effects> Context<'_, E> {
 
 impl<E> Context<'_, E> {
     /// The network card of its host for packets of a flow with this hash.
-    #[inline]
-    pub(crate) fn nic_for(&self, flow: u32, way: Way, hash: u32) -> PortId {
-        self.table.map_or(0, |table| self.facts.nic_for(flow, way, table, hash))
+    #[inline(always)]
+    pub(crate) fn nic_for(&self, flow: u32, way: Way, hash: impl FnOnce() -> u32) -> PortId {
+        self.table.map_or(0, |table| self.facts.nic_for(flow, way, table, hash()))
     }
 }

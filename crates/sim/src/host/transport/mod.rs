@@ -80,9 +80,9 @@ macro_rules! transports {
             }
             #[inline(always)]
             pub(crate) fn poll_send<E: Effects>(
-                &mut self, now: u64, source: Source, cx: &mut Context<'_, E>,
-            ) -> Option<Packet> {
-                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.poll_send(now, source, cx),)+ }
+                &mut self, now: u64, source: Source, packet: &mut Packet, cx: &mut Context<'_, E>,
+            ) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.poll_send(now, source, packet, cx),)+ }
             }
             #[inline(always)]
             pub(crate) fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {

@@ -12,12 +12,12 @@ use crate::facts::flows::{FlowFacts, Way};
 pub(super) fn send_back<E: Effects>(
     now: u64,
     flow: u32,
-    mut packet: Packet,
+    packet: &mut Packet,
     int: &IntRecords,
     cx: &mut Context<'_, E>,
 ) {
-    let card = cx.nic_for(flow, Way::Back, packet.path_hash());
-    cx.nics[usize::from(card)].reply(now, &mut packet, int, cx.effects);
+    let card = cx.nic_for(flow, Way::Back, || packet.path_hash());
+    cx.nics[usize::from(card)].reply(now, packet, int, cx.effects);
 }
 
 /// Returns, for a flow that is spread, the hash of the acknowledgement of a packet, with the packet's

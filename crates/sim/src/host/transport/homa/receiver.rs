@@ -444,7 +444,7 @@ fn send<E: Effects>(now: u64, packet: Packet, flow: u32, cx: &mut Context<'_, E>
         queue: TOP,
         ..packet
     };
-    let card = cx.nic_for(flow, Way::Back, packet.hash);
+    let card = cx.nic_for(flow, Way::Back, || packet.hash);
     cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
 }
 

@@ -139,7 +139,7 @@ impl Message {
             peer: step.peer,
             destination: facts.address(step.flow, Way::Forth),
             hash,
-            port: cx.nic_for(step.flow, Way::Forth, hash),
+            port: cx.nic_for(step.flow, Way::Forth, || hash),
             policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
             entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
             size,
@@ -511,7 +511,7 @@ impl Senders {
     ) {
         for place in 0..self.messages.len() as u32 {
             let message = &mut self.messages[place as usize];
-            let port = cx.nic_for(message.flow, Way::Forth, message.hash);
+            let port = cx.nic_for(message.flow, Way::Forth, || message.hash);
             if !message.active || port == message.port {
                 continue;
             }

@@ -86,7 +86,7 @@ impl Receivers {
             let (mut answer, ack) =
                 answer(Kind::Ack, incoming.completed, packet, &data, &incoming, packets, cx.facts);
             answer.set_ack(&ack);
-            return send_back(now, incoming.flow, answer, &NO_INT, cx);
+            return send_back(now, incoming.flow, &mut answer, &NO_INT, cx);
         }
         let place = if incoming.place == NOWHERE { self.begin(data.slot) } else { incoming.place };
         let state = &mut self.states[place as usize];
@@ -111,7 +111,7 @@ impl Receivers {
             self.ask(now, data.slot, place, cx);
         }
         answer.set_ack(&Ack { inflight: self.states[place as usize].pulls, ..ack });
-        send_back(now, incoming.flow, answer, &NO_INT, cx);
+        send_back(now, incoming.flow, &mut answer, &NO_INT, cx);
     }
 
     /// A packet of a flow has arrived, which is worth a pull: with its answer if no pull waits and none was sent
@@ -150,7 +150,7 @@ impl Receivers {
                 self.pacer.turns.push_back(slot);
             }
             self.pacer.next = now.saturating_add(spacing(cx));
-            send_back(now, incoming.flow, pull, &NO_INT, cx);
+            send_back(now, incoming.flow, &mut pull, &NO_INT, cx);
         }
         self.pacer.schedule(cx.effects);
     }

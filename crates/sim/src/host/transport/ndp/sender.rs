@@ -99,7 +99,7 @@ impl Sender {
             state: State::Waiting,
             queue: flow.queue,
             backoff: 0,
-            port: cx.nic_for(step.flow, Way::Forth, hash),
+            port: cx.nic_for(step.flow, Way::Forth, || hash),
             account: Account::new(now),
             flow: step.flow,
             index,
@@ -129,7 +129,7 @@ impl Sender {
 
     /// The network card of its packets, by the current routes.
     pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.nic_for(self.flow, Way::Forth, self.hash)
+        cx.nic_for(self.flow, Way::Forth, || self.hash)
     }
 
     /// The event at which it stops sending new data, if it has a stop time.

@@ -19,7 +19,7 @@ use incast_units::Time;
 
 use connection::Message;
 use receiver::Receivers;
-use sender::{Sender, State};
+use sender::{Prospect, Sender, State};
 
 use super::context::{Context, Transport};
 use crate::facts::flows::FlowFacts;
@@ -61,43 +61,15 @@ impl Window {
     }
 
     /// The state of a flow has changed: makes it ready or sets its pacing timer if it may send.
-    #[inline]
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
-        self.wake_since(now, now, false, place, cx);
+        self.wake_by(now, false, place, cx);
     }
 
-    /// The state of a flow has changed, perhaps by an acknowledgement; it could have sent since `since`.
-    #[inline]
-    fn wake_since<E: Effects>(
-        &mut self,
-        now: u64,
-        since: u64,
-        answered: bool,
-        place: u32,
-        cx: &mut Context<'_, E>,
-    ) {
+    /// The state of a flow has changed, perhaps by an acknowledgement.
+    #[inline(never)]
+    fn wake_by<E: Effects>(&mut self, now: u64, answered: bool, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
-        let nic = &mut cx.nics[usize::from(sender.port)];
-        let may_send = sender.may_send();
-        if sender.state == State::Leaving && may_send && nic.is_leaving(now, place) {
-            // Its limit after that is named when the packet has left.
-            return nic.request_departure(cx.effects);
-        }
-        sender.turn_of(may_send, now, answered, place, nic);
-        match sender.state {
-            State::Leaving | State::Blocked if !may_send => return,
-            State::Ready | State::Done => return,
-            // A new rate may have brought the next packet of a paced flow forward.
-            State::Leaving | State::Blocked | State::Paced => {}
-        }
-        if sender.next_at <= now {
-            // Time in which it had nothing to send or no window is not made up.
-            sender.next_at = sender.next_at.max(since);
-            sender.state = State::Ready;
-            nic.push(sender.queue, place);
-        } else {
-            sender.pace(now, place, cx.facts, cx.effects);
-        }
+        sender.wake(sender.prospect(), now, now, answered, place, cx);
     }
 
     /// A flow is done, or the first messages of a connection are, perhaps by an acknowledgement: records them. Frees the
@@ -147,7 +119,7 @@ impl Window {
             if sender.is_idle() {
                 sender.pause(place, cx);
             }
-            return self.wake_since(now, now, answered, place, cx);
+            return self.wake_by(now, answered, place, cx);
         }
         if let Some(connection) = &sender.connection {
             self.connections.remove(&connection.number);
@@ -190,7 +162,7 @@ impl Window {
             controllers.end(sender.controller);
             let start = Time::from_ps(now);
             let controller = controllers.start(&facts.path_info(step.flow, start), start);
-            sender.begin(now, place, controller, facts, cx.effects);
+            sender.begin(now, place, controller, cx.effects);
         }
         self.wake(now, place, cx);
     }
@@ -203,6 +175,7 @@ impl Window {
         self.places[index as usize] = place;
     }
 
+    #[inline(never)]
     fn acknowledged<E: Effects>(
         &mut self,
         now: u64,
@@ -220,10 +193,9 @@ impl Window {
         let sender = &mut self.senders[place as usize];
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
-        if sender.acknowledged(now, place, packet, body, &self.stack, controllers, cx) {
-            self.finish(now, place, Time::from_ps(body.received), true, cx);
-        } else {
-            self.wake_since(now, now, true, place, cx);
+        match sender.acknowledged(now, place, packet, body, &self.stack, controllers, cx) {
+            Some(prospect) => sender.wake(prospect, now, now, true, place, cx),
+            None => self.finish(now, place, Time::from_ps(body.received), true, cx),
         }
     }
 
@@ -235,6 +207,43 @@ impl Window {
         let trim = sender.trim_of(now, packet, cx.facts);
         sender.trimmed(now, place, trim, controllers.as_mut(), cx.facts, cx.effects);
         self.wake(now, place, cx);
+    }
+}
+
+impl Sender {
+    /// Its state has changed, perhaps by an acknowledgement; it could have sent since `since`. Makes it ready or sets its
+    /// pacing timer if it may send.
+    #[inline(always)]
+    fn wake<E: Effects>(
+        &mut self,
+        prospect: Prospect,
+        now: u64,
+        since: u64,
+        answered: bool,
+        place: u32,
+        cx: &mut Context<'_, E>,
+    ) {
+        let nic = &mut cx.nics[usize::from(self.port)];
+        let may_send = prospect.may_send();
+        if may_send && self.state == State::Leaving && nic.is_leaving(now, place) {
+            // Its limit after that is named when the packet has left.
+            return nic.request_departure(cx.effects);
+        }
+        self.turn_of(prospect, now, answered, place, nic);
+        match self.state {
+            State::Leaving | State::Blocked if !may_send => return,
+            State::Ready | State::Done => return,
+            // A new rate may have brought the next packet of a paced flow forward.
+            State::Leaving | State::Blocked | State::Paced => {}
+        }
+        if self.next_at <= now {
+            // Time in which it had nothing to send or no window is not made up.
+            self.next_at = self.next_at.max(since);
+            self.state = State::Ready;
+            nic.push(self.queue, place);
+        } else {
+            self.pace(now, place, cx.facts, cx.effects);
+        }
     }
 }
 
@@ -276,8 +285,9 @@ impl Transport for Window {
         }
         let controllers =
             self.controllers[algorithm].get_or_insert_with(|| cx.facts.algorithms[algorithm].controllers());
+        sender.tells_sent = controllers.hears_sent();
         let controller = controllers.start(&cx.facts.seen(step.flow, path), start);
-        sender.begin(now, place, controller, cx.facts, cx.effects);
+        sender.begin(now, place, controller, cx.effects);
         if let Some(stop) = sender.stop_event(cx.facts) {
             cx.effects.schedule(stop);
         }
@@ -302,19 +312,26 @@ impl Transport for Window {
     }
 
     #[inline(always)]
-    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+    fn poll_send<E: Effects>(
+        &mut self,
+        now: u64,
+        source: Source,
+        packet: &mut Packet,
+        cx: &mut Context<'_, E>,
+    ) -> bool {
         let sender = &mut self.senders[source as usize];
         if sender.state != State::Ready {
-            return None;
+            return false;
         }
-        let nic = &cx.nics[usize::from(sender.port)];
-        if !sender.may_send() || sender.next_at > now {
+        let Some(number) = sender.sendable().filter(|_| sender.next_at <= now) else {
+            let nic = &cx.nics[usize::from(sender.port)];
             sender.miss_turn(now, source, nic, cx.facts, cx.effects);
-            return None;
-        }
-        sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
-        let controllers = self.controllers[usize::from(sender.algorithm)].as_mut()?;
-        sender.next_packet(now, source, controllers.as_mut(), cx.facts, cx.effects)
+            return false;
+        };
+        let (port, queue, nics) = (usize::from(sender.port), sender.queue, &*cx.nics);
+        sender.account.settle(now, || nics[port].paused_for(queue, source, now));
+        sender.next_packet(now, source, number, packet, &mut self.controllers, cx.facts, cx.effects);
+        true
     }
 
     #[inline(always)]
@@ -331,7 +348,7 @@ impl Transport for Window {
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         match sender.state {
-            State::Leaving => self.wake_since(now, 0, false, source, cx),
+            State::Leaving => sender.wake(sender.prospect(), now, 0, false, source, cx),
             // A higher rate made it ready while its packet left: it waits for the card from now on.
             State::Ready => {
                 sender.turn(now, false, source, &cx.nics[usize::from(sender.port)]);
@@ -356,7 +373,7 @@ impl Transport for Window {
                 let Some(place) = self.place(packet.ack(now).slot) else { return };
                 let sender = &mut self.senders[place as usize];
                 let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
-                sender.congestion_notified(now, place, controllers.as_mut(), cx.facts, cx.effects);
+                sender.congestion_notified(now, place, controllers.as_mut(), cx.effects);
                 self.wake(now, place, cx);
             }
             Kind::Header => self.receivers.on_header(now, packet, cx),
@@ -397,7 +414,7 @@ impl Transport for Window {
         let changed = match event.rank() {
             rank::PACED => sender.paced_until(now),
             rank::RETRANSMIT => sender.retransmit_timer(now, entity, controllers, cx.facts, cx.effects),
-            rank::CONTROL => sender.control_timer(now, entity, controllers, cx.facts, cx.effects),
+            rank::CONTROL => sender.control_timer(now, entity, controllers, cx.effects),
             _ => false,
         };
         if changed {

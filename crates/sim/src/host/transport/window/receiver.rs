@@ -47,7 +47,7 @@ impl Order {
     }
 
     /// A packet has arrived.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, now: u64, number: u32, facts: &FlowFacts) -> Verdict {
         match self {
             Self::InOrder(order) => order.take(now, number, facts.transport.nack_interval.ps()),
@@ -57,7 +57,7 @@ impl Order {
 
     /// The packet expected next, and with a receiver that keeps packets the bitmap of the others for the
     /// acknowledgement of packet `number`.
-    #[inline]
+    #[inline(always)]
     fn progress(&self, number: u32) -> (u64, Option<u64>) {
         match self {
             Self::InOrder(order) => (order.expected, None),
@@ -90,8 +90,10 @@ struct State {
     begun: bool,
     /// Whether a packet has arrived whose sender waits for an acknowledgement, while earlier ones are missing.
     asked: bool,
-    /// Hash of the packets that it sends back.
-    hash: u32,
+    /// The packets that it sends back, without what is their own: acknowledgements, with the hash of all replies.
+    reply: Packet,
+    /// Whether its packets are spread: then replies have hashes and flags of their own.
+    spreads: bool,
     /// Longest time for which an acknowledgement is held, where that is not the host's; else zero.
     ack_delay: Time,
     /// Time of the pending event at which a held acknowledgement may be due. (ps)
@@ -101,7 +103,7 @@ struct State {
 }
 
 impl State {
-    fn new(order: Order, messages: Option<Box<Messages>>, hash: u32) -> Self {
+    fn new(order: Order, messages: Option<Box<Messages>>, reply: Packet, spreads: bool) -> Self {
         let control = Rules::NEW;
         Self {
             order,
@@ -110,7 +112,8 @@ impl State {
             open: true,
             begun: false,
             asked: false,
-            hash,
+            reply,
+            spreads,
             ack_delay: Time::ZERO,
             due: NEVER,
             held: None,
@@ -126,7 +129,9 @@ impl State {
             open,
             begun,
             asked,
-            hash,
+            reply,
+            // It follows from the flow.
+            spreads: _,
             ack_delay,
             due,
             // What `control` says is held.
@@ -152,8 +157,19 @@ impl State {
         state.word("open", *open);
         state.word("begun", *begun);
         state.word("asked", *asked);
-        state.word("hash of replies", *hash);
+        state.word("hash of replies", reply.hash);
         state.word("ack delay", ack_delay.ps());
+    }
+
+    /// Holds this acknowledgement, after the ones that are held: it says all that they say.
+    #[inline(never)]
+    fn hold<E: Effects>(&mut self, slot: u32, acknowledgement: &Held, effects: &mut E) {
+        if let Some(held) = &mut self.held {
+            **held = *acknowledgement;
+        } else {
+            self.held = Some(Box::new(*acknowledgement));
+        }
+        self.arm(slot, effects);
     }
 
     /// Ensures that an event is pending no later than the held acknowledgement is due.
@@ -168,7 +184,7 @@ impl State {
 
     /// Whether the acknowledgement of a packet with this verdict may not be held, besides marks: `asks` says that its
     /// sender waits for it, or that it completes its flow.
-    #[inline]
+    #[inline(always)]
     fn is_urgent(&mut self, verdict: Verdict, asks: bool) -> bool {
         let closed = match self.order {
             Order::InOrder(_) => return asks || verdict != Verdict::Next,
@@ -294,7 +310,8 @@ impl Receivers {
     ) {
         cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
-        let incoming = self.incoming[data.slot as usize];
+        let incoming = &self.incoming[data.slot as usize];
+        let (flow, peer) = (incoming.flow, incoming.peer);
         if incoming.is_complete() {
             return self.answer_duplicate(now, packet, &data, int, cx);
         }
@@ -310,7 +327,7 @@ impl Receivers {
         let progress = state.order.progress(data.number);
         let mut last = match verdict {
             Verdict::Next => packet.is(flag::LAST),
-            Verdict::Fills => progress.0 == cx.facts.packets(incoming.flow),
+            Verdict::Fills => progress.0 == cx.facts.packets(flow),
             Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
         };
         if state.messages.is_some() {
@@ -322,13 +339,12 @@ impl Receivers {
             inflight: Bytes::new(u64::from(data.inflight)),
             payload: Bytes::new(u64::from(data.payload)),
             marked,
-            notify: marked && cx.facts.notifies(incoming.flow),
+            notify: marked && cx.facts.notifies(flow),
             urgent: state.is_urgent(verdict, last || packet.is(flag::ASKS)),
         };
         if verdict == (Verdict::Early { report: false }) {
             if state.control.notify(&self.rules, &arrival) {
-                let cnp = congestion_notification(&incoming, state.hash, cx.facts);
-                send_back(now, incoming.flow, cnp, int, cx);
+                send_notification(now, flow, peer, &state.reply, int, cx);
             }
             return;
         }
@@ -349,24 +365,23 @@ impl Receivers {
             if std::mem::replace(&mut state.open, false) {
                 self.open.close();
             }
-            cx.arrived(now, incoming.flow);
+            cx.arrived(now, flow);
         }
         if response.notify {
-            let cnp = congestion_notification(&incoming, state.hash, cx.facts);
-            send_back(now, incoming.flow, cnp, int, cx);
+            send_notification(now, flow, peer, &state.reply, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
-        let ack = acknowledgement(kind, now, packet, &data, &incoming, state.hash, progress, cx.facts);
+        let mut reply = reply_to(kind, packet, &state.reply);
+        if state.spreads {
+            spread_reply(&mut reply, packet, flow, cx.facts);
+        }
+        let ack = acknowledgement(now, &data, peer, progress);
         let Some(echo) = response.ack else {
-            if let Some(held) = &mut state.held {
-                **held = Held { packet: ack.0, ack: ack.1, int: *int };
-            } else {
-                state.held = Some(Box::new(Held { packet: ack.0, ack: ack.1, int: *int }));
-            }
-            state.arm(data.slot, cx.effects);
+            state.hold(data.slot, &Held { packet: reply, ack, int: *int }, cx.effects);
             return;
         };
-        self.reply(now, incoming.flow, ack, &echo, int, cx);
+        let flows = self.open.count();
+        send_answer(now, flow, &mut reply, ack, &echo, flows, int, cx);
         if last {
             self.end(data.slot, progress.0, cx.facts);
         }
@@ -376,14 +391,12 @@ impl Receivers {
     pub(super) fn on_header<E: Effects>(&mut self, now: u64, packet: &Packet, cx: &mut Context<'_, E>) {
         let data = Data::of(&packet.body);
         self.release(now, data.slot, cx);
-        let incoming = &self.incoming[data.slot as usize];
-        let hash = cx.facts.hashes(incoming.flow).1;
+        let Incoming { flow, peer, .. } = self.incoming[data.slot as usize];
         // Nothing is said of other packets: acknowledgements do that.
         let progress = (u64::from(data.number), Some(0));
-        let (mut nack, body) =
-            acknowledgement(Kind::Nack, now, packet, &data, incoming, hash, progress, cx.facts);
-        nack.set_ack(&Ack { packets: 0, ..body });
-        send_back(now, incoming.flow, nack, &NO_INT, cx);
+        let mut nack = reply_of(Kind::Nack, packet, flow, flag::BITMAP, cx.facts);
+        nack.set_ack(&Ack { packets: 0, ..acknowledgement(now, &data, peer, progress) });
+        send_back(now, flow, &mut nack, &NO_INT, cx);
     }
 
     /// A timer of the flow `slot` has expired: a held acknowledgement is due, or the flow has stopped.
@@ -409,8 +422,8 @@ impl Receivers {
         let Incoming { flow, place, .. } = self.incoming[slot as usize];
         let Some(state) = self.states.get_mut(place as usize) else { return };
         let Some(echo) = state.control.release(Time::from_ps(now)) else { return };
-        let Some(Held { packet, ack, int }) = state.held.as_deref().copied() else { return };
-        self.reply(now, flow, (packet, ack), &echo, &int, cx);
+        let Some(Held { mut packet, ack, int }) = state.held.as_deref().copied() else { return };
+        send_answer(now, flow, &mut packet, ack, &echo, self.open.count(), &int, cx);
     }
 
     /// The first packet of a flow has arrived: allocates its state.
@@ -433,7 +446,9 @@ impl Receivers {
         let flow = &cx.facts.flows[incoming.flow as usize];
         let messages =
             connection.map(|(_, left)| Box::new(Messages { ends: BTreeMap::new(), left, begun: vec![slot] }));
-        let mut state = State::new(Order::new(cx.facts), messages, cx.facts.hashes(incoming.flow).1);
+        let (order, spreads) = (Order::new(cx.facts), flow.balancing.spreads());
+        let reply = blank_reply(incoming.flow, bitmap_flag(cx.facts), cx.facts);
+        let mut state = State::new(order, messages, reply, spreads);
         if !self.rules.ack_every.is_each() && cx.facts.transport.ack_delay.is_none() {
             let base_rtt = || cx.facts.path(incoming.flow, Time::from_ps(now)).base_rtt;
             state.ack_delay = cx.facts.transport.ack_delay(base_rtt).max(Time::from_ps(1));
@@ -482,6 +497,7 @@ impl Receivers {
 
     /// A packet of a connection of which all has arrived, as many packets as this: an acknowledgement was lost.
     #[cold]
+    #[inline(never)]
     fn answer_late<E: Effects>(
         &mut self,
         now: u64,
@@ -491,15 +507,16 @@ impl Receivers {
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
-        let incoming = self.incoming[data.slot as usize];
-        let hash = cx.facts.hashes(incoming.flow).1;
+        let Incoming { flow, peer, .. } = self.incoming[data.slot as usize];
         let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
-        let progress = (packets, bitmap);
-        let ack = acknowledgement(Kind::Ack, now, packet, data, &incoming, hash, progress, cx.facts);
-        self.reply(now, incoming.flow, ack, &echo_of(packet, data), int, cx);
+        let ack = acknowledgement(now, data, peer, (packets, bitmap));
+        let mut reply = reply_of(Kind::Ack, packet, flow, bitmap_flag(cx.facts), cx.facts);
+        send_answer(now, flow, &mut reply, ack, &echo_of(packet, data), self.open.count(), int, cx);
     }
 
     /// A packet of a flow that has arrived completely: its last acknowledgement was lost.
+    #[cold]
+    #[inline(never)]
     fn answer_duplicate<E: Effects>(
         &mut self,
         now: u64,
@@ -508,48 +525,40 @@ impl Receivers {
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
-        let incoming = self.incoming[data.slot as usize];
-        let hash = cx.facts.hashes(incoming.flow).1;
+        let Incoming { flow, peer, completed, .. } = self.incoming[data.slot as usize];
         let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
-        let progress = (cx.facts.packets(incoming.flow), bitmap);
         // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
         // the first copy, not of this one.
-        let data = Data { sent: incoming.completed, ..*data };
-        let ack = acknowledgement(
-            Kind::Ack,
-            incoming.completed,
-            packet,
-            &data,
-            &incoming,
-            hash,
-            progress,
-            cx.facts,
-        );
-        self.reply(now, incoming.flow, ack, &echo_of(packet, &data), int, cx);
+        let data = Data { sent: completed, ..*data };
+        let ack = acknowledgement(completed, &data, peer, (cx.facts.packets(flow), bitmap));
+        let mut reply = reply_of(Kind::Ack, packet, flow, bitmap_flag(cx.facts), cx.facts);
+        send_answer(now, flow, &mut reply, ack, &echo_of(packet, &data), self.open.count(), int, cx);
     }
+}
 
-    /// Queues an acknowledgement or a NACK, with the fields about the packets that it covers.
-    #[inline(always)]
-    fn reply<E: Effects>(
-        &mut self,
-        now: u64,
-        flow: u32,
-        (mut packet, ack): (Packet, Ack),
-        echo: &Echo,
-        int: &IntRecords,
-        cx: &mut Context<'_, E>,
-    ) {
-        let ack = Ack {
-            held: echo.held.ps(),
-            inflight: u32::try_from(echo.inflight.get()).unwrap_or(u32::MAX),
-            packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
-            marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
-            flows: u16::try_from(self.open.count()).unwrap_or(u16::MAX),
-            ..ack
-        };
-        packet.set_ack(&ack);
-        send_back(now, flow, packet, int, cx);
-    }
+/// Sends an acknowledgement or a NACK, with the fields about the packets that it covers and the number of open flows.
+#[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
+#[inline(always)]
+fn send_answer<E: Effects>(
+    now: u64,
+    flow: u32,
+    reply: &mut Packet,
+    ack: Ack,
+    echo: &Echo,
+    flows: u32,
+    int: &IntRecords,
+    cx: &mut Context<'_, E>,
+) {
+    let ack = Ack {
+        held: echo.held.ps(),
+        inflight: u32::try_from(echo.inflight.get()).unwrap_or(u32::MAX),
+        packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
+        marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
+        flows: u16::try_from(flows).unwrap_or(u16::MAX),
+        ..ack
+    };
+    reply.set_ack(&ack);
+    send_back(now, flow, reply, int, cx);
 }
 
 /// The fields of an acknowledgement that covers this packet alone and was not held.
@@ -562,28 +571,64 @@ fn echo_of(packet: &Packet, data: &Data) -> Echo {
     }
 }
 
-/// A packet to the sender that echoes a data packet, and what will be written into it.
-#[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
+/// The bit of an acknowledgement's flags for a bitmap, which it has if the receiver keeps packets.
+fn bitmap_flag(facts: &FlowFacts) -> u8 {
+    if keeps(facts.transport.recovery) { flag::BITMAP } else { 0 }
+}
+
+/// A packet to the sender of a flow with these flags, without what is its own.
+fn blank_reply(flow: u32, flags: u8, facts: &FlowFacts) -> Packet {
+    let described = &facts.flows[flow as usize];
+    Packet {
+        destination: facts.address(flow, Way::Back),
+        hash: facts.hashes(flow).1,
+        size: facts.sizes(described.algorithm).ack as u16,
+        queue: facts.transport.ack_queue.unwrap_or(described.queue),
+        flags,
+        ..Packet::blank(Kind::Ack)
+    }
+}
+
+/// A packet to the sender that echoes a data packet, made of such a one.
 #[inline(always)]
-fn acknowledgement(
-    kind: Kind,
-    now: u64,
-    packet: &Packet,
-    data: &Data,
-    incoming: &Incoming,
-    hash: u32,
-    (expected, bitmap): (u64, Option<u64>),
-    facts: &FlowFacts,
-) -> (Packet, Ack) {
-    let flow = &facts.flows[incoming.flow as usize];
-    let (hash, policy_flags) =
-        if flow.balancing.spreads() { path_back(packet, incoming.flow, hash, facts) } else { (hash, 0) };
+fn reply_to(kind: Kind, packet: &Packet, blank: &Packet) -> Packet {
+    let circuit = if packet.is(flag::CIRCUIT) { flag::CIRCUIT_ECHO } else { 0 };
+    Packet {
+        kind,
+        hop_delay: packet.hop_delay,
+        flags: blank.flags | packet.flags & flag::INT | circuit,
+        hops: packet.hops,
+        ..*blank
+    }
+}
+
+/// Gives the reply to a packet of a flow that is spread its hash, and its flags about load balancing.
+#[inline(never)]
+fn spread_reply(reply: &mut Packet, packet: &Packet, flow: u32, facts: &FlowFacts) {
+    let (hash, flags) = path_back(packet, flow, reply.hash, facts);
+    reply.hash = hash;
+    reply.flags |= flags;
+}
+
+/// A packet to the sender of a flow that echoes a data packet, where no state of the flow has its parts.
+#[inline(never)]
+fn reply_of(kind: Kind, packet: &Packet, flow: u32, flags: u8, facts: &FlowFacts) -> Packet {
+    let mut reply = reply_to(kind, packet, &blank_reply(flow, flags, facts));
+    if facts.flows[flow as usize].balancing.spreads() {
+        spread_reply(&mut reply, packet, flow, facts);
+    }
+    reply
+}
+
+/// What an acknowledgement of a data packet says to the sender, which knows the flow as `peer`.
+#[inline(always)]
+fn acknowledgement(now: u64, data: &Data, peer: u32, (expected, bitmap): (u64, Option<u64>)) -> Ack {
     let offset = data.number.wrapping_sub(expected as u32) as i32;
-    let ack = Ack {
+    Ack {
         sent: data.sent,
         received: now,
         held: 0,
-        slot: incoming.peer,
+        slot: peer,
         inflight: data.inflight,
         expected: expected as u32,
         offset: offset.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16,
@@ -591,29 +636,25 @@ fn acknowledgement(
         packets: 1,
         marked: 0,
         bitmap: bitmap.unwrap_or_default(),
-    };
-    let with_bitmap = if bitmap.is_some() { flag::BITMAP } else { 0 };
-    let circuit = if packet.is(flag::CIRCUIT) { flag::CIRCUIT_ECHO } else { 0 };
-    let reply = Packet {
-        destination: facts.address(incoming.flow, Way::Back),
-        hash,
-        hop_delay: packet.hop_delay,
-        size: facts.sizes(flow.algorithm).ack as u16,
-        queue: facts.transport.ack_queue.unwrap_or(flow.queue),
-        flags: packet.flags & flag::INT | with_bitmap | circuit | policy_flags,
-        hops: packet.hops,
-        ..Packet::blank(kind)
-    };
-    (reply, ack)
+    }
 }
 
-/// A congestion notification packet to the sender.
-fn congestion_notification(incoming: &Incoming, hash: u32, facts: &FlowFacts) -> Packet {
+/// Sends a congestion notification packet to the sender of a flow, which knows it as `peer`; `blank` is a reply to it.
+#[inline(never)]
+fn send_notification<E: Effects>(
+    now: u64,
+    flow: u32,
+    peer: u32,
+    blank: &Packet,
+    int: &IntRecords,
+    cx: &mut Context<'_, E>,
+) {
+    let transport = &cx.facts.transport;
     let ack = Ack {
         sent: 0,
         received: 0,
         held: 0,
-        slot: incoming.peer,
+        slot: peer,
         inflight: 0,
         expected: 0,
         offset: 0,
@@ -623,14 +664,14 @@ fn congestion_notification(incoming: &Incoming, hash: u32, facts: &FlowFacts) ->
         bitmap: 0,
     };
     let mut cnp = Packet {
-        destination: facts.address(incoming.flow, Way::Back),
-        hash,
-        size: facts.transport.header.max(facts.transport.smallest).get() as u16,
-        queue: facts.transport.cnp_queue,
+        destination: blank.destination,
+        hash: blank.hash,
+        size: transport.header.max(transport.smallest).get() as u16,
+        queue: transport.cnp_queue,
         ..Packet::blank(Kind::Cnp)
     };
     cnp.set_ack(&ack);
-    cnp
+    send_back(now, flow, &mut cnp, int, cx);
 }
 
 #[cfg(test)]
@@ -650,7 +691,7 @@ mod tests {
     /// numbers of those that ask and that are marked. Returns for each of them how many packets the acknowledgement
     /// covers that leaves at once; 0: none does.
     fn covered(order: Order, packets: u64, arrivals: &[u32], asks: &[u32], marked: &[u32]) -> Vec<u32> {
-        let mut state = State::new(order, None, 0);
+        let mut state = State::new(order, None, Packet::blank(Kind::Ack), false);
         let mut answers = Vec::new();
         for number in arrivals {
             let verdict = match &mut state.order {

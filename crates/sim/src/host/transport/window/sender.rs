@@ -8,7 +8,7 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::algorithm::{Controllers, Directive};
 use incast_net::describe::network::PortId;
 use incast_net::describe::transport::{LARGEST_BACKOFF, Pacing};
-use incast_net::packet::{self, Data, Kind, Origin, Packet, flag};
+use incast_net::packet::{self, Body, Data, Kind, Origin, Packet, flag};
 use incast_net::record::tally::Counts;
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
@@ -48,6 +48,16 @@ const NEVER: u64 = u64::MAX;
 /// The sending side of one flow or one connection.
 #[derive(Debug)]
 pub(super) struct Sender {
+    /// A full packet of its message, without what is its own; with the bits of its flags about load balancing.
+    template: Packet,
+    /// Of a full packet: its payload, its size on the wire, and its bytes that count against the window.
+    payload: u64,
+    size: u64,
+    counted: u64,
+    /// Whether its packets need nothing that few flows have: see [`Self::finish_packet`].
+    is_plain: bool,
+    /// Whether its congestion control hears of packets that are sent.
+    pub(super) tells_sent: bool,
     pub(super) state: State,
     pub(super) queue: u8,
     backoff: u8,
@@ -59,16 +69,12 @@ pub(super) struct Sender {
     pub(super) message: Message,
     /// The rest of its connection, if it has one.
     pub(super) connection: Option<Box<Connection>>,
-    destination: u32,
-    hash: u32,
-    /// Bits of its packets' flags about load balancing.
-    policy_flags: u8,
     /// Whether it asks for an acknowledgement with the last packet that its window admits, and with packets that it
     /// sends again.
     asks: bool,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
-    /// Packets since the connection had nothing to send, sent again or not, where draws are of their number.
+    /// Where draws are of their number: packets since the connection had nothing to send, sent again or not.
     since_pause: u64,
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
@@ -115,26 +121,46 @@ impl Sender {
             facts.connection(step.flow).map(|(number, messages)| Connection::new(number, messages, &message));
         let limit = if connection.is_some() { u64::MAX } else { message.limit };
         let transport = &facts.transport;
+        let (sizes, entropies) = (
+            facts.sizes(flow.algorithm),
+            balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
+        );
+        let asks = recovery::keeps(transport.recovery) && !transport.ack_every.is_each();
+        let history = History::new(transport);
+        let is_special = connection.is_some() || entropies.is_some() || history.is_some();
+        let size = sizes.data(sizes.payload);
+        let template = Packet {
+            destination: facts.address(step.flow, Way::Forth),
+            hash,
+            size: size as u16,
+            queue: flow.queue,
+            flags: facts.flags(flow.algorithm) | Packet::policy_flags(balancing::policy_id(flow.balancing)),
+            body: body(&message, sizes.payload),
+            ..Packet::blank(Kind::Data)
+        };
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
             ..recovery::settings(transport, || base_rtt)
         };
         Self {
+            template,
+            payload: sizes.payload,
+            size,
+            counted: sizes.counted(sizes.payload),
+            is_plain: !is_special && !asks && !facts.draws_again,
+            tells_sent: true,
             state: State::Blocked,
             queue: flow.queue,
             backoff: 0,
-            port: cx.nic_for(step.flow, Way::Forth, hash),
+            port: cx.nic_for(step.flow, Way::Forth, || hash),
             algorithm: flow.algorithm,
             account: Account::new(now),
             message,
             connection,
-            destination: facts.address(step.flow, Way::Forth),
-            hash,
-            policy_flags: Packet::policy_flags(balancing::policy_id(flow.balancing)),
-            asks: recovery::keeps(transport.recovery) && !transport.ack_every.is_each(),
-            entropies: balancing::start(flow.balancing, &facts.balancing, facts.seed, flow.key),
+            asks,
+            entropies,
             since_pause: 0,
-            history: History::new(transport),
+            history,
             controller: 0,
             recovery: AnyRecovery::new(transport.recovery, cut, &settings),
             limit,
@@ -174,12 +200,19 @@ impl Sender {
         let last = connection.later().last().unwrap_or(&self.message);
         let (message, cut) = message(now, index, step, last.end, facts);
         self.recovery.extend(cut.packets, cut.last);
-        self.message = connection.add(message, self.account.divided())?;
+        let message = connection.add(message, self.account.divided())?;
+        self.take_message(message);
         self.since_pause = 0;
         if let Some(entropies) = self.entropies.as_mut().filter(|_| facts.draws_again) {
             entropies.draw_again();
         }
         Some(now - self.last_sent)
+    }
+
+    /// From now on this is its first message that is not done.
+    fn take_message(&mut self, message: Message) {
+        self.template.body = body(&message, self.payload);
+        self.message = message;
     }
 
     /// The messages that are not done.
@@ -200,10 +233,10 @@ impl Sender {
     /// The first of its messages is done. Returns whether the next one is, too; `None` after the last of all.
     pub(super) fn advance(&mut self) -> Option<bool> {
         let connection = self.connection.as_deref_mut()?;
-        if let Some(next) = connection.advance() {
-            self.message = next;
+        let (next, is_done) = (connection.advance(), connection.is_done());
+        if let Some(next) = next {
+            self.take_message(next);
         }
-        let is_done = connection.is_done();
         (!is_done).then(|| self.has_ended())
     }
 
@@ -214,7 +247,7 @@ impl Sender {
 
     /// The network card of its packets, by the current routes.
     pub(super) fn nic_for<E>(&self, cx: &Context<'_, E>) -> PortId {
-        cx.nic_for(self.message.flow, Way::Forth, self.hash)
+        cx.nic_for(self.message.flow, Way::Forth, || self.template.hash)
     }
 
     /// Its congestion control has started.
@@ -223,11 +256,10 @@ impl Sender {
         now: u64,
         place: u32,
         controller: (u32, Directive),
-        facts: &FlowFacts,
         effects: &mut E,
     ) {
         self.controller = controller.0;
-        self.apply_directive(now, place, controller.1, facts, effects);
+        self.apply_directive(now, place, controller.1, effects);
     }
 
     /// The event at which it stops sending new data, if it has a stop time.
@@ -236,90 +268,150 @@ impl Sender {
         (stop != Time::NEVER).then(|| Event::new(stop.ps(), rank::STOP, self.message.index))
     }
 
-    /// Whether it has something to send and room in its window. One packet may always be in flight.
-    #[inline]
-    pub(super) fn may_send(&self) -> bool {
+    /// Whether its window has room. One packet may always be in flight.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
         let inflight = self.recovery.inflight();
-        (inflight == 0 || inflight < self.window) && self.recovery.next().is_some()
+        inflight == 0 || inflight < self.window
     }
 
-    /// Creates the next packet from the flow's data.
-    #[inline]
+    /// The number of the packet that it may send: it has one to send and room in its window.
+    #[inline(always)]
+    pub(super) fn sendable(&self) -> Option<u64> {
+        if self.has_room() { self.recovery.next() } else { None }
+    }
+
+    /// Whether it may send a packet.
+    #[inline(always)]
+    pub(super) fn may_send(&self) -> bool {
+        self.sendable().is_some()
+    }
+
+    /// Whether it has a packet to send, and room for it.
+    #[inline(always)]
+    pub(super) fn prospect(&self) -> Prospect {
+        Prospect { has_next: self.recovery.next().is_some(), has_room: self.has_room() }
+    }
+
+    /// Writes packet `number`, which is the next one, to `packet`: it is sent.
+    #[allow(clippy::too_many_arguments, reason = "a packet, and what it is made with")]
+    #[inline(always)]
     pub(super) fn next_packet<E: Effects>(
         &mut self,
         now: u64,
         place: u32,
-        controllers: &mut dyn Controllers,
+        number: u64,
+        packet: &mut Packet,
+        controllers: &mut [Option<Box<dyn Controllers>>],
         facts: &FlowFacts,
         effects: &mut E,
-    ) -> Option<Packet> {
-        let number = self.recovery.next()?;
-        let sizes = facts.sizes(self.algorithm);
-        let is_later = number >= self.message.end;
-        let Message { peer, origin, limit, .. } =
-            if is_later { *self.later_with(number)? } else { self.message };
-        let sequence = number * sizes.payload;
-        let payload = sizes.payload.min(limit - sequence);
-        let size = sizes.data(payload);
-        let mut flags = facts.flags(self.algorithm) | self.policy_flags;
-        if sequence + payload == limit {
-            flags |= flag::LAST;
+    ) {
+        let sequence = number * self.payload;
+        *packet = self.template;
+        let (mut size, mut counted) = (self.size, self.counted);
+        if number + 1 >= self.message.end {
+            (size, counted) = self.shape_packet(number, sequence, packet, facts);
         }
-        let counted = sizes.counted(payload);
         let inflight = self.recovery.inflight() + counted;
-        let sent =
-            Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
         let narrow = u32::try_from(inflight).unwrap_or(u32::MAX);
-        let (directive, tag) = controllers.on_sent(self.controller, &sent);
-        let record = SentPacket { sent: now, tag, inflight: narrow };
-        if let Some(history) = &mut self.history {
-            history.on_sent(number, self.recovery.acknowledged(), record);
-        }
-        let again = self.recovery.on_sent(record);
-        self.account.packet(again);
-        let message = if is_later { self.later_with(number)? } else { &mut self.message };
-        message.resent += u64::from(again);
-        message.packets += 1;
-        if let Some(connection) = &mut self.connection {
-            connection.on_sent(now, number, again, flags & flag::LAST != 0);
-        }
         self.last_sent = now;
         self.paced_from = match facts.transport.pacing {
             Pacing::Restart => now,
             Pacing::Keep => self.next_at.clamp(now.saturating_sub(self.gap), now),
         };
         self.last_size = size;
-        self.apply_directive(now, place, directive, facts, effects);
-        self.next_at = self.paced_from.saturating_add(self.gap_for(size, facts));
+        let mut tag = 0;
+        if self.tells_sent
+            && let Some(controllers) = &mut controllers[usize::from(self.algorithm)]
+        {
+            let sent =
+                Sent { now: Time::from_ps(now), bytes: Bytes::new(counted), inflight: Bytes::new(inflight) };
+            let (directive, of_packet) = controllers.on_sent(self.controller, &sent);
+            tag = of_packet;
+            self.apply_directive(now, place, directive, effects);
+        }
+        let gap = if size == self.size { self.gap } else { self.gap_for(size) };
+        self.next_at = self.paced_from.saturating_add(gap);
+        let record = SentPacket { sent: now, tag, inflight: narrow };
+        let again = self.recovery.on_sent(record);
+        self.account.packet(again);
+        packet.set_data(sequence, now, narrow, number as u32);
+        if self.is_plain {
+            self.message.resent += u64::from(again);
+            self.message.packets += 1;
+        } else {
+            self.finish_packet(now, number, again, record, packet, facts);
+        }
         if self.retransmit_at == NEVER {
-            self.restart_retransmit(now, place, facts, effects);
+            self.restart_retransmit(now, place, self.recovery.inflight(), facts, effects);
         }
-        self.since_pause += 1;
-        let data = Data {
-            // Draws are of what is here: switches mark and spread by it.
-            sequence: if facts.draws_again { self.since_pause } else { sequence },
-            sent: now,
-            slot: peer,
-            inflight: narrow,
-            number: number as u32,
-            payload: payload as u16,
-        };
-        let entropy = self.entropies.as_mut().map_or(0, |entropies| entropies.choose(now));
-        if self.asks && (again || flags & flag::LAST != 0 || !self.may_send()) {
-            flags |= flag::ASKS;
-        }
-        Some(Packet {
-            destination: self.destination,
-            hash: self.hash ^ u32::from(entropy),
-            size: size as u16,
-            queue: self.queue,
-            flags,
-            body: data.body().from(origin),
-            ..Packet::blank(Kind::Data)
-        })
     }
 
-    /// An acknowledgement or a NACK has arrived, which says `body`. Returns whether the flow, or the first message, is done.
+    /// Changes packet `number`, the last one of its message or one of a later message, from a full one of the first
+    /// message. Returns its size, and its bytes that count.
+    #[inline(never)]
+    fn shape_packet(
+        &mut self,
+        number: u64,
+        sequence: u64,
+        packet: &mut Packet,
+        facts: &FlowFacts,
+    ) -> (u64, u64) {
+        let first = self.message;
+        let later = if number >= first.end { self.later_with(number) } else { None };
+        let message = later.map_or(first, |later| *later);
+        let sizes = facts.sizes(self.algorithm);
+        let payload = sizes.payload.min(message.limit - sequence);
+        let size = sizes.data(payload);
+        if sequence + payload == message.limit {
+            packet.flags |= flag::LAST;
+        }
+        packet.size = size as u16;
+        packet.body = body(&message, payload);
+        (size, sizes.counted(payload))
+    }
+
+    /// Does for packet `number`, which is sent for the first time or `again`, what few flows need: messages of a
+    /// connection, a history, entropies, draws of its own, and acknowledgements that it asks for.
+    #[inline(never)]
+    fn finish_packet(
+        &mut self,
+        now: u64,
+        number: u64,
+        again: bool,
+        record: SentPacket,
+        packet: &mut Packet,
+        facts: &FlowFacts,
+    ) {
+        if let Some(history) = &mut self.history {
+            history.on_sent(number, self.recovery.acknowledged(), record);
+        }
+        let later = if number >= self.message.end { self.later_with(number) } else { None };
+        if let Some(message) = later {
+            message.resent += u64::from(again);
+            message.packets += 1;
+        } else {
+            self.message.resent += u64::from(again);
+            self.message.packets += 1;
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.on_sent(now, number, again, packet.is(flag::LAST));
+        }
+        if facts.draws_again {
+            // Draws are of what is here: switches mark and spread by it.
+            self.since_pause += 1;
+            packet.set_data(self.since_pause, now, record.inflight, number as u32);
+        }
+        if let Some(entropies) = &mut self.entropies {
+            packet.hash ^= u32::from(entropies.choose(now));
+        }
+        if self.asks && (again || packet.is(flag::LAST) || !self.may_send()) {
+            packet.flags |= flag::ASKS;
+        }
+    }
+
+    /// An acknowledgement or a NACK has arrived, which says `body`. Returns whether it may send now; `None` when the flow, or
+    /// the first message, is done.
     #[allow(clippy::too_many_arguments, reason = "a packet and where it comes to")]
     #[inline(always)]
     pub(super) fn acknowledged<E: Effects>(
@@ -331,88 +423,116 @@ impl Sender {
         int: &IntStack,
         controllers: &mut dyn Controllers,
         cx: &mut Context<'_, E>,
-    ) -> bool {
+    ) -> Option<Prospect> {
         let facts = cx.facts;
         self.late = now.saturating_sub(body.sent + body.held).saturating_sub(self.base_rtt);
         if body.held > 0 {
-            self.note_held(now, &body, &mut cx.effects.tally().counts);
+            self.note_held(now, body.sent, body.held, body.packets, &mut cx.effects.tally().counts);
         }
+        let is_nack = packet.kind == Kind::Nack;
         if let Some(entropies) = &mut self.entropies {
-            let good = body.marked == 0 && packet.kind == Kind::Ack;
-            let feedback = if good { Feedback::Good } else { Feedback::Bad };
+            let feedback = if body.marked == 0 && !is_nack { Feedback::Good } else { Feedback::Bad };
             entropies.feedback(now, (packet.hash ^ facts.hashes(self.message.flow).1) as u16, feedback);
         }
-        let mut acknowledged = self.recovery.on_ack(&body.report(), packet.kind == Kind::Nack);
+        let (mut acknowledged, after) = self.recovery.on_ack(body.report(), is_nack);
         if let Some(history) = &self.history {
-            history.replace(self.recovery.acknowledged(), &mut body, &mut acknowledged);
+            // Of copies the address may be taken: the others stay in registers.
+            let (mut of, mut sample) = (body, acknowledged);
+            history.replace(after.acknowledged, &mut of, &mut sample);
+            (body.sent, acknowledged) = (of.sent, sample);
         }
         if acknowledged.advanced {
             self.backoff = 0;
-            self.restart_retransmit(now, place, facts, cx.effects);
+            self.restart_retransmit(now, place, after.inflight, facts, cx.effects);
         }
-        self.count_marks(body.slot, u64::from(body.marked));
-        let mut times = Times { sent: body.sent, received: body.received, held: body.held };
+        if body.marked > 0 {
+            self.count_marks(body.slot, u64::from(body.marked));
+        }
+        let (mut sent, mut received, mut held) = (body.sent, body.received, body.held);
         if let Some(stamps) = &facts.stamps {
             let flow = &facts.flows[self.message.flow as usize];
-            times = stamps.measured(now, flow.key, (flow.source, flow.destination), times);
+            let exact = Times { sent, received, held };
+            let measured = stamps.measured(now, flow.key, (flow.source, flow.destination), exact);
+            (sent, received, held) = (measured.sent, measured.received, measured.held);
         }
-        self.last_rtt = (now - times.sent).saturating_sub(times.held);
+        self.last_rtt = (now - sent).saturating_sub(held);
         // The congestion control of a connection lives on, and so learns of the last packet of a message too.
-        if self.connection.is_none() && self.recovery.is_done() {
-            return true;
+        if after.is_done && self.connection.is_none() {
+            return None;
         }
-        let payload = facts.sizes(self.algorithm).payload;
-        let position = self.recovery.position() * payload;
+        let payload = self.payload;
+        let position = after.position * payload;
         let ack = Ack {
             now: Time::from_ps(now),
-            sent: Time::from_ps(times.sent),
-            received: Time::from_ps(times.received),
-            held: Time::from_ps(times.held),
+            sent: Time::from_ps(sent),
+            received: Time::from_ps(received),
+            held: Time::from_ps(held),
             acked: Bytes::new(acknowledged.bytes),
             packet: acknowledged.packet * payload,
-            sequence: self.recovery.acknowledged() * payload,
+            sequence: after.acknowledged * payload,
             next_sequence: position.min(self.limit),
             inflight: Bytes::new(acknowledged.inflight),
-            inflight_now: Bytes::new(self.recovery.inflight()),
+            inflight_now: Bytes::new(after.inflight),
             packets: u32::from(body.packets),
             marked: u32::from(body.marked),
             hop_delay: packet.hop_delay(),
             receiver_flows: u32::from(body.flows),
             tag: acknowledged.record.map_or(0, |r| r.tag),
-            delayed_run: self.recovery.delayed_run(),
+            delayed_run: after.delayed_run,
             circuit: packet.is(flag::CIRCUIT_ECHO),
-            hole: packet.kind == Kind::Nack || body.offset > 0 || body.bitmap != 0,
+            hole: is_nack || body.offset > 0 || body.bitmap != 0,
         };
-        let mut directive = controllers.on_ack(self.controller, &ack, int);
+        let directive = controllers.on_ack(self.controller, &ack, int);
         if acknowledged.hole {
-            let lost = self.recovery.on_hole();
-            directive = self.lost(now, LossKind::Hole, lost, position, controllers, facts);
+            return self.lose_hole(now, place, position, controllers, cx);
         }
-        self.apply_directive(now, place, directive, facts, cx.effects);
-        self.connection.is_some() && self.has_ended()
+        self.apply_directive(now, place, directive, cx.effects);
+        if self.connection.is_some() && self.has_ended() {
+            return None;
+        }
+        Some(Prospect {
+            has_next: after.has_next,
+            has_room: after.inflight == 0 || after.inflight < self.window,
+        })
+    }
+
+    /// The acknowledgement that is handled shows that packets are lost. `position` and the result are as in
+    /// [`Self::acknowledged`].
+    #[inline(never)]
+    fn lose_hole<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        position: u64,
+        controllers: &mut dyn Controllers,
+        cx: &mut Context<'_, E>,
+    ) -> Option<Prospect> {
+        let lost = self.recovery.on_hole();
+        let directive = self.lost(now, LossKind::Hole, lost, position, controllers, cx.facts);
+        self.apply_directive(now, place, directive, cx.effects);
+        if self.connection.is_some() && self.has_ended() { None } else { Some(self.prospect()) }
     }
 
     /// An acknowledgement that the receiver has held arrives: counts what it covers if nothing else could be sent, for
     /// longer than the rest of the round trip took.
     #[cold]
     #[inline(never)]
-    fn note_held(&self, now: u64, ack: &packet::Ack, counts: &mut Counts) {
+    fn note_held(&self, now: u64, sent: u64, held: u64, packets: u8, counts: &mut Counts) {
         let is_full = !self.may_send() && self.recovery.next().is_some();
-        let travelled = now.saturating_sub(ack.sent).saturating_sub(ack.held);
-        if is_full && ack.held > travelled {
-            counts.held_up += u64::from(ack.packets);
+        let travelled = now.saturating_sub(sent).saturating_sub(held);
+        if is_full && held > travelled {
+            counts.held_up += u64::from(packets);
         }
     }
 
     /// The message behind the first one that packet `number` is of.
-    #[cold]
     #[inline(never)]
     fn later_with(&mut self, number: u64) -> Option<&mut Message> {
         self.connection.as_mut()?.with_packet(number)
     }
 
     /// These many packets of the flow with this index were marked.
-    #[inline]
+    #[inline(never)]
     fn count_marks(&mut self, index: u32, marked: u64) {
         if index == self.message.index {
             self.message.marked += marked;
@@ -438,7 +558,7 @@ impl Sender {
         let Some(lost) = self.recovery.on_trim(number, sent) else { return };
         let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
         let directive = self.lost(now, LossKind::Trim, lost, position, controllers, facts);
-        self.apply_directive(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, effects);
     }
 
     /// Returns the arguments of [`trimmed`](Self::trimmed) for a NACK with a bitmap, or for a header that was
@@ -460,11 +580,10 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &FlowFacts,
         effects: &mut E,
     ) {
         let directive = controllers.on_cnp(self.controller, Time::from_ps(now));
-        self.apply_directive(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, effects);
     }
 
     /// Handles the event of the retransmission timer. Returns whether anything must be retransmitted.
@@ -498,7 +617,7 @@ impl Sender {
         let position = self.recovery.position() * facts.sizes(self.algorithm).payload;
         let lost = self.recovery.on_timeout();
         let directive = self.lost(now, LossKind::Timeout, lost, position, controllers, facts);
-        self.apply_directive(now, place, directive, facts, effects);
+        self.apply_directive(now, place, directive, effects);
         true
     }
 
@@ -508,7 +627,6 @@ impl Sender {
         now: u64,
         place: u32,
         controllers: &mut dyn Controllers,
-        facts: &FlowFacts,
         effects: &mut E,
     ) -> bool {
         if self.control_event != now || self.state == State::Done {
@@ -518,7 +636,7 @@ impl Sender {
         let due = self.deadline <= now;
         if due {
             let directive = controllers.on_timer(self.controller, Time::from_ps(now));
-            self.apply_directive(now, place, directive, facts, effects);
+            self.apply_directive(now, place, directive, effects);
         } else {
             self.arm_control(now, place, effects);
         }
@@ -528,7 +646,7 @@ impl Sender {
     /// Schedules the congestion control's next timer if it is earlier than the pending one. A deadline that
     /// has passed is scheduled for the next instant, so that no algorithm can stop the simulated time from
     /// advancing.
-    #[inline]
+    #[inline(never)]
     fn arm_control<E: Effects>(&mut self, now: u64, place: u32, effects: &mut E) {
         let deadline = self.deadline.max(now.saturating_add(1));
         if deadline < self.control_event {
@@ -666,29 +784,26 @@ impl Sender {
         self.recovery.acknowledged().saturating_mul(payload).min(self.limit)
     }
 
-    fn gap_for(&self, size: u64, facts: &FlowFacts) -> u64 {
-        let sizes = facts.sizes(self.algorithm);
-        if size == sizes.data(sizes.payload) { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
+    fn gap_for(&self, size: u64) -> u64 {
+        if size == self.size { self.gap } else { self.rate.time_for(Bytes::new(size)).ps() }
+    }
+
+    /// It may send at another rate.
+    #[inline(never)]
+    fn change_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.gap = rate.time_for(Bytes::new(self.size)).ps();
+        if self.last_size > 0 {
+            self.next_at = self.paced_from.saturating_add(self.gap_for(self.last_size));
+        }
     }
 
     /// Applies the allowance of its congestion control.
-    #[inline]
-    fn apply_directive<E: Effects>(
-        &mut self,
-        now: u64,
-        place: u32,
-        directive: Directive,
-        facts: &FlowFacts,
-        effects: &mut E,
-    ) {
+    #[inline(always)]
+    fn apply_directive<E: Effects>(&mut self, now: u64, place: u32, directive: Directive, effects: &mut E) {
         self.window = directive.window;
         if directive.rate != self.rate {
-            let sizes = facts.sizes(self.algorithm);
-            self.rate = directive.rate;
-            self.gap = self.rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
-            if self.last_size > 0 {
-                self.next_at = self.paced_from.saturating_add(self.gap_for(self.last_size, facts));
-            }
+            self.change_rate(directive.rate);
         }
         self.deadline = directive.deadline.ps();
         if self.deadline != NEVER {
@@ -717,8 +832,17 @@ impl Sender {
         controllers.on_loss(self.controller, &loss)
     }
 
-    fn restart_retransmit<E: Effects>(&mut self, now: u64, place: u32, facts: &FlowFacts, effects: &mut E) {
-        if self.recovery.inflight() == 0 {
+    /// Starts the retransmission timer anew if this many bytes are in flight, more than none.
+    #[inline(always)]
+    fn restart_retransmit<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        inflight: u64,
+        facts: &FlowFacts,
+        effects: &mut E,
+    ) {
+        if inflight == 0 {
             self.retransmit_at = NEVER;
             return;
         }
@@ -729,12 +853,40 @@ impl Sender {
 
     /// Ensures that an event is pending no later than the expiry of the timer. One that comes too early is
     /// scheduled again; one that is superseded by an earlier one is ignored.
+    #[inline(always)]
     fn arm_retransmit<E: Effects>(&mut self, place: u32, effects: &mut E) {
         if self.retransmit_at < self.retransmit_event {
-            self.retransmit_event = self.retransmit_at;
-            effects.schedule(Event::new(self.retransmit_at, rank::RETRANSMIT, place));
+            self.schedule_retransmit(place, effects);
         }
     }
+
+    #[inline(never)]
+    fn schedule_retransmit<E: Effects>(&mut self, place: u32, effects: &mut E) {
+        self.retransmit_event = self.retransmit_at;
+        effects.schedule(Event::new(self.retransmit_at, rank::RETRANSMIT, place));
+    }
+}
+
+/// Whether a sender has a packet to send, and room for it in its window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prospect {
+    pub(super) has_next: bool,
+    pub(super) has_room: bool,
+}
+
+impl Prospect {
+    /// Whether it may send the packet.
+    #[inline(always)]
+    pub(super) const fn may_send(self) -> bool {
+        self.has_next && self.has_room
+    }
+}
+
+/// The body of packets of a message with this payload, without what is each packet's own.
+fn body(message: &Message, payload: u64) -> Body {
+    let data =
+        Data { sequence: 0, sent: 0, slot: message.peer, inflight: 0, number: 0, payload: payload as u16 };
+    data.body().from(message.origin)
 }
 
 /// A flow that starts, whose first packet has the number `first`, and its packets.

@@ -2,36 +2,36 @@
 
 use incast_net::record::{Division, Limit};
 
-use super::{Sender, State};
+use super::{Prospect, Sender, State};
 use crate::host::nic::Nic;
 use crate::host::transport::window::connection::Message;
 
 impl Sender {
     /// Returns what keeps its next packet back when it may not send.
-    #[inline]
-    fn held_back(&self) -> Limit {
-        if self.recovery.next().is_some() { Limit::Window } else { self.account.nothing_to_send() }
+    #[inline(always)]
+    fn held_back(&self, has_next: bool) -> Limit {
+        if has_next { Limit::Window } else { self.account.nothing_to_send() }
     }
 
     /// Names what keeps its next packet back from now on; `answered` if an acknowledgement has just arrived.
     #[inline]
     pub(in super::super) fn turn(&mut self, now: u64, answered: bool, place: u32, nic: &Nic) {
-        self.turn_of(self.may_send(), now, answered, place, nic);
+        self.turn_of(self.prospect(), now, answered, place, nic);
     }
 
-    /// Like [`Self::turn`], of a sender of which it is known whether it may send. Inline: it is done for each packet, and a call took
+    /// Like [`Self::turn`], of a sender with this prospect. Inline: it is done for each packet, and a call took
     /// up to two fifths of what the division of times costs.
     #[inline(always)]
     pub(in super::super) fn turn_of(
         &mut self,
-        may_send: bool,
+        prospect: Prospect,
         now: u64,
         answered: bool,
         place: u32,
         nic: &Nic,
     ) {
-        let limit = match may_send {
-            false => self.held_back(),
+        let limit = match prospect.may_send() {
+            false => self.held_back(prospect.has_next),
             true if self.next_at > now => Limit::Pacing,
             true => Limit::Card,
         };
@@ -48,8 +48,9 @@ impl Sender {
         if let Some(connection) = &mut self.connection {
             connection.sent(self.account.divided());
         }
-        if !self.may_send() {
-            self.account.afterwards(self.held_back());
+        let prospect = self.prospect();
+        if !prospect.may_send() {
+            self.account.afterwards(self.held_back(prospect.has_next));
             return None;
         }
         let is_paced = self.next_at > done;

@@ -23,6 +23,13 @@ impl Sender {
         state: &mut State,
     ) {
         let Self {
+            template,
+            // They follow from the algorithm.
+            payload: _,
+            size: _,
+            counted: _,
+            is_plain: _,
+            tells_sent: _,
             state: of_sender,
             queue,
             backoff,
@@ -31,9 +38,6 @@ impl Sender {
             account,
             message,
             connection,
-            destination,
-            hash,
-            policy_flags,
             asks,
             entropies,
             // It begins again when the connection does, which is idle.
@@ -85,9 +89,9 @@ impl Sender {
         if let Some(connection) = connection {
             connection.relate(state);
         }
-        state.word("destination", *destination);
-        state.word("hash", *hash);
-        state.word("policy", *policy_flags);
+        state.word("destination", template.destination);
+        state.word("hash", template.hash);
+        state.word("policy", template.flags);
         state.word("asks", *asks);
         if let Some(entropies) = entropies {
             entropies.relate(state, facts.draws_again);
