@@ -200,8 +200,9 @@ impl BatchedEstimator {
         let span = sample.sent - self.start;
         let over = span > rules.period || (span == rules.period && !rules.start_with_next);
         let closes = over && self.samples >= LEAST_SAMPLES;
-        let (seen, half) = (self.line.count(), rules.period.times_ratio(1, 2));
-        if !rules.three_points || seen == 0 || (seen == 1 && span >= half) || closes {
+        let seen = self.line.count();
+        let is_middle = || seen == 1 && span >= rules.period.times_ratio(1, 2);
+        if !rules.three_points || seen == 0 || closes || is_middle() {
             let x = self.ticks(sample.sent, self.start, FARTHEST_TICKS);
             let y = self.ticks(sample.delay, rules.base_delay, FARTHEST_DELAY.ps() >> (self.shift & 63));
             self.line.add(x, y);

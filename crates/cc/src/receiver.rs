@@ -155,7 +155,7 @@ impl Receiver {
 
     /// Whether a data packet that has arrived makes the receiver send a CNP. For a packet that is not
     /// acknowledged; [`on_data`](Self::on_data) says it of the others.
-    #[inline(always)]
+    #[inline]
     pub fn notify(&mut self, rules: &ReceiverRules, arrival: &Arrival) -> bool {
         let notify = arrival.notify && arrival.marked && arrival.now >= self.notify_after;
         if notify {
@@ -164,22 +164,25 @@ impl Receiver {
         notify
     }
 
-    /// A data packet that is to be acknowledged has arrived.
+    /// Whether a data packet that is to be acknowledged, and that may be `urgent` or `marked` ([`Arrival`]), has an
+    /// acknowledgement at once that covers nothing else. Then [`on_data`](Self::on_data) says just that, and changes nothing
+    /// but what [`notify`](Self::notify) does.
     #[inline(always)]
+    #[must_use]
+    pub const fn answers_at_once(&self, rules: &ReceiverRules, urgent: bool, marked: bool) -> bool {
+        self.packets == 0 && (urgent || marked && rules.ack_on_mark || rules.ack_every.is_each())
+    }
+
+    /// A data packet that is to be acknowledged has arrived.
+    #[inline]
     pub fn on_data(&mut self, rules: &ReceiverRules, arrival: &Arrival) -> Response {
         let notify = self.notify(rules, arrival);
         let urgent = arrival.urgent || arrival.marked && rules.ack_on_mark;
-        if self.packets == 0 && (urgent || rules.ack_every.is_each()) {
+        if self.answers_at_once(rules, arrival.urgent, arrival.marked) {
             let marked = u32::from(arrival.marked);
             let echo = Echo { packets: 1, marked, inflight: arrival.inflight, held: Time::ZERO };
             return Response { notify, ack: Some(echo) };
         }
-        Response { notify, ack: self.hold(rules, *arrival, urgent) }
-    }
-
-    /// Adds a packet to the held acknowledgement; returns its content if it leaves now.
-    #[inline(never)]
-    fn hold(&mut self, rules: &ReceiverRules, arrival: Arrival, urgent: bool) -> Option<Echo> {
         if self.packets == 0 {
             self.deadline = arrival.now + rules.ack_delay;
         }
@@ -189,7 +192,8 @@ impl Receiver {
         self.payload += arrival.payload;
         self.latest = arrival.now;
         let due = urgent || rules.ack_every.is_reached(self.packets, self.payload);
-        if due { self.release(arrival.now) } else { None }
+        let ack = if due { self.release(arrival.now) } else { None };
+        Response { notify, ack }
     }
 
     /// Whether an acknowledgement is held.

@@ -284,7 +284,7 @@ impl Ack {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn body(&self) -> Body {
         let delay = self.received.saturating_sub(self.sent).min(LONGEST);
         let held = self.held.min(LONGEST);
@@ -302,7 +302,7 @@ impl Ack {
         ])
     }
 
-    #[inline]
+    #[inline(always)]
     const fn of(Body(w): &Body) -> Self {
         let sent = joined(w[0], w[1]);
         Self {
@@ -339,7 +339,7 @@ impl Ack {
     }
 
     /// Reads it at `now`, at most 281 s after the data packet was sent.
-    #[inline]
+    #[inline(always)]
     const fn with_bitmap(Body(w): &Body, now: u64) -> Self {
         let sent = now - (now.wrapping_sub(joined(w[0], w[1] & 0xffff)) & SENT);
         Self {
@@ -399,13 +399,13 @@ impl Packet {
     }
 
     /// Returns the content of an acknowledgement, a NACK or a CNP, read at `now`.
-    #[inline]
+    #[inline(always)]
     pub const fn ack(&self, now: u64) -> Ack {
         if self.is(flag::BITMAP) { Ack::with_bitmap(&self.body, now) } else { Ack::of(&self.body) }
     }
 
     /// Writes what an acknowledgement, a NACK or a CNP says.
-    #[inline]
+    #[inline(always)]
     pub fn set_ack(&mut self, ack: &Ack) {
         self.body = if self.is(flag::BITMAP) { ack.body_with_bitmap() } else { ack.body() };
     }

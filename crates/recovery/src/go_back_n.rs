@@ -43,12 +43,12 @@ impl Recovery for GoBackN {
         see("bytes in flight", Some(*inflight));
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&self) -> Option<u64> {
         (self.next < self.cut.packets).then_some(self.next)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, record: SentPacket) -> bool {
         let again = self.next < self.highest;
         self.log.write(self.unacknowledged, self.next, record);
@@ -58,7 +58,7 @@ impl Recovery for GoBackN {
         again
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, report: &Report, nack: bool) -> Acknowledged {
         // Numbers travel modulo 2^32; an old acknowledgement lies behind.
         let ahead = report.expected.wrapping_sub(self.unacknowledged as u32) as i32;
@@ -99,22 +99,22 @@ impl Recovery for GoBackN {
         self.cut.extend(packets, last, self.unacknowledged);
     }
 
-    #[inline]
+    #[inline(always)]
     fn inflight(&self) -> u64 {
         self.inflight
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledged(&self) -> u64 {
         self.unacknowledged
     }
 
-    #[inline]
+    #[inline(always)]
     fn position(&self) -> u64 {
         self.next
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_done(&self) -> bool {
         self.unacknowledged >= self.cut.packets
     }

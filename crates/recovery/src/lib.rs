@@ -155,7 +155,7 @@ impl Cut {
     }
 
     /// Bytes of the packets from `from` up to, and without, `to`.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&self, from: u64, to: u64) -> u64 {
         let all = (to - from) * self.full;
         let all = if to == self.packets && to > from { all - self.full + self.last } else { all };

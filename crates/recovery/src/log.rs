@@ -28,7 +28,7 @@ impl<T: Copy + Default> Log<T> {
     const LEAST: usize = 16;
 
     /// Writes the record of packet `number`; records from packet `oldest` on are kept.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, oldest: u64, number: u64, record: T) {
         if number - oldest >= self.ring.len() as u64 {
             self.grow(oldest, number);
@@ -38,7 +38,7 @@ impl<T: Copy + Default> Log<T> {
     }
 
     /// The record of packet `number`, which must lie between the oldest one kept and the last one written.
-    #[inline]
+    #[inline(always)]
     pub fn read(&self, number: u64) -> Option<T> {
         let place = number as usize & self.ring.len().wrapping_sub(1);
         self.ring.get(place).copied()

@@ -122,14 +122,8 @@ impl Transport for Credits {
         self.outgoing[index] = Some(flow);
     }
 
-    fn poll_send<E: Effects>(
-        &mut self,
-        now: u64,
-        source: Source,
-        packet: &mut Packet,
-        cx: &mut Context<'_, E>,
-    ) -> bool {
-        let Some(flow) = &mut self.outgoing[source as usize] else { return false };
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+        let flow = self.outgoing[source as usize].as_mut()?;
         let described = &cx.facts.flows[flow.step.flow as usize];
         let sizes = cx.facts.sizes(described.algorithm);
         let nic = &cx.nics[usize::from(flow.card)];
@@ -140,14 +134,13 @@ impl Transport for Credits {
         let payload = sizes.payload.min(described.size.get() - sequence);
         let (slot, size) = (flow.step.peer, sizes.data(payload) as u16);
         let data = Data { sequence, sent: now, slot, inflight: 0, number, payload: payload as u16 };
-        *packet = Packet {
+        Some(Packet {
             destination: cx.facts.address(flow.step.flow, Way::Forth),
             hash: cx.facts.hashes(flow.step.flow).0,
             size,
             body: data.body(),
             ..Packet::blank(Kind::Data)
-        };
-        true
+        })
     }
 
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {

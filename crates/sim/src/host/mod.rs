@@ -10,7 +10,7 @@ use incast_engine::event::{Effects, Event};
 use incast_engine::model::Arrival;
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{Kind, NO_INT, Packet};
+use incast_net::packet::Kind;
 use incast_net::record::OperationRecord;
 use incast_net::routing::forwarding::Table;
 
@@ -63,30 +63,43 @@ impl Host {
     /// Begins to send on every port that is free and for which something waits.
     fn serve<E: Effects>(&mut self, now: u64, facts: &HostFacts, effects: &mut E) {
         let Self { node, table, nics, transport, work, .. } = self;
-        serve(now, transport, &mut context(facts, *node, table.as_deref(), nics, work, effects));
+        serve::<false, E>(now, transport, &mut context(facts, *node, table.as_deref(), nics, work, effects));
     }
 }
 
 /// Begins to send on every port that is free and for which something waits; a port that is busy
-/// then schedules an event for when it becomes idle.
+/// then schedules an event for when it becomes idle. `OFTEN` says that after most such events something waits.
 #[inline(always)]
-fn serve<E: Effects>(now: u64, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
+fn serve<const OFTEN: bool, E: Effects>(now: u64, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
     // After most events nothing waits: that is found without a call.
     if let [nic] = &*cx.nics {
-        if nic.has_waiting() {
+        if OFTEN && nic.has_waiting() {
             serve_port(now, 0, transport, cx);
+        } else if nic.has_waiting() {
+            serve_port_apart(now, 0, transport, cx);
         }
         return;
     }
     for port in 0..cx.nics.len() {
         if cx.nics[port].has_waiting() {
-            serve_port(now, port, transport, cx);
+            serve_port_apart(now, port, transport, cx);
         }
     }
 }
 
-/// Serves one port, for which something waits.
+/// Serves one port, for which something waits, apart from the caller, in which that is rare.
 #[inline(never)]
+fn serve_port_apart<E: Effects>(
+    now: u64,
+    port: usize,
+    transport: &mut AnyTransport,
+    cx: &mut Context<'_, E>,
+) {
+    serve_port(now, port, transport, cx);
+}
+
+/// Serves one port, for which something waits.
+#[inline(always)]
 fn serve_port<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
     if !cx.nics[port].wire.is_busy(now) {
         send_next(now, port, transport, cx);
@@ -107,12 +120,8 @@ fn send_next<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx
     if nic.has_replies() && nic.send_reply(now, cx.effects) {
         return;
     }
-    let mut packet = Packet::blank(Kind::Data);
     while let Some(source) = cx.nics[port].next_source() {
-        if transport.poll_send(now, source, &mut packet, cx) {
-            cx.effects.tally().counts.sent += 1;
-            let done = cx.nics[port].send(now, source, &mut packet, &NO_INT, cx.effects);
-            transport.sent(source, done, cx);
+        if transport.serve(now, port, source, cx) {
             return;
         }
     }
@@ -191,7 +200,7 @@ impl Behaviour for Host {
         } else {
             transport.on_packet(now, packet, int, cx);
         }
-        serve(now, transport, cx);
+        serve::<false, E>(now, transport, cx);
     }
 
     #[inline(never)]
@@ -221,7 +230,8 @@ impl Behaviour for Host {
             }
             _ => transport.on_timer(event, cx),
         }
-        serve(now, transport, cx);
+        // Most of these events are for a packet to be sent.
+        serve::<true, E>(now, transport, cx);
     }
 
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &HostFacts, effects: &mut E) {
@@ -229,7 +239,7 @@ impl Behaviour for Host {
         let table = &**self.table.insert(Box::new(table));
         let cx = &mut context(facts, *node, Some(table), nics, work, effects);
         transport.rerouted(now, cx);
-        serve(now, transport, cx);
+        serve::<false, E>(now, transport, cx);
     }
 
     fn link_turned<E: Effects>(

@@ -91,17 +91,21 @@ impl Account {
         now: u64,
         limit: Limit,
         late: impl FnOnce() -> u64,
-        paused: impl Fn() -> u64,
+        paused: impl FnOnce() -> u64,
     ) {
-        if limit != self.limit {
-            self.end(now, late, &paused);
-            self.limit = limit;
-        } else if limit != Limit::Card || now != self.since {
+        let changes = limit != self.limit;
+        if !changes && (limit != Limit::Card || now != self.since) {
             return;
+        }
+        // It is asked in one place, so that it is no call.
+        let paused = if limit == Limit::Card || self.limit == Limit::Card { paused() } else { 0 };
+        if changes {
+            self.end(now, late, || paused);
+            self.limit = limit;
         }
         // A packet has left, or another wait is over, and its sender waits for its card.
         if limit == Limit::Card {
-            self.paused = paused();
+            self.paused = paused;
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::network::{NodeId, PortId};
-use incast_net::packet::{IntRecords, Packet};
+use incast_net::packet::{IntRecords, NO_INT, Packet};
 use incast_net::record::{Division, FlowRecord, LimitRecord, OwnPacket};
 use incast_net::routing::forwarding::Table;
 use incast_units::Time;
@@ -22,7 +22,7 @@ use crate::relative::State;
 /// The interface of a transport to a host and its network cards.
 ///
 /// A transport makes a source ready with [`Nic::push`], once until it is served; then
-/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it wrote a packet. After a packet of
+/// [`poll_send`](Self::poll_send) is called, and [`sent`](Self::sent) if it returned a packet. After a packet of
 /// the source has left, if that event was requested ([`Nic::request_departure`]), [`departed`](Self::departed) is
 /// called.
 pub(crate) trait Transport {
@@ -50,17 +50,28 @@ pub(crate) trait Transport {
     /// The flow stops sending new data. Does nothing in a transport whose flows have no stop time.
     fn stop<E: Effects>(&mut self, _now: u64, _index: u32, _cx: &mut Context<'_, E>) {}
 
-    /// A source is served: its next packet, if it may send one, is written to `packet`. Returns whether it may.
+    /// A source is served: its next packet, if it may send one.
     fn poll_send<E: Effects>(
         &mut self,
-        now: u64,
-        source: Source,
-        packet: &mut Packet,
-        cx: &mut Context<'_, E>,
-    ) -> bool;
+        _now: u64,
+        _source: Source,
+        _cx: &mut Context<'_, E>,
+    ) -> Option<Packet> {
+        None
+    }
 
     /// Transmission of that packet has begun; it ends at `done`.
-    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>);
+    fn sent<E: Effects>(&mut self, _source: Source, _done: u64, _cx: &mut Context<'_, E>) {}
+
+    /// A source is served at a free port: sends its next packet with [`Context::send`], if it may send one. Returns whether
+    /// it has. A transport that implements this needs neither [`poll_send`](Self::poll_send) nor [`sent`](Self::sent).
+    #[inline(always)]
+    fn serve<E: Effects>(&mut self, now: u64, port: usize, source: Source, cx: &mut Context<'_, E>) -> bool {
+        let Some(mut packet) = self.poll_send(now, source, cx) else { return false };
+        let done = cx.send(now, port, source, &mut packet);
+        self.sent(source, done, cx);
+        true
+    }
 
     /// The last bit of a packet of this source has left.
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>);
@@ -107,6 +118,13 @@ pub(crate) struct Context<'a, E> {
 }
 
 impl<E: Effects> Context<'_, E> {
+    /// Begins to send a packet of a source at a free port. Returns the time at which its last bit will have left. (ps)
+    #[inline(always)]
+    pub(crate) fn send(&mut self, now: u64, port: usize, source: Source, packet: &mut Packet) -> u64 {
+        self.effects.tally().counts.sent += 1;
+        self.nics[port].send(now, source, packet, &NO_INT, self.effects)
+    }
+
     /// A flow from this host is done, whose time is divided so.
     pub(crate) fn finished(&mut self, now: u64, record: FlowRecord, division: Division) {
         let FlowRecord { flow, start, .. } = record;
@@ -146,6 +164,9 @@ impl<E> Context<'_, E> {
     /// The network card of its host for packets of a flow with this hash.
     #[inline(always)]
     pub(crate) fn nic_for(&self, flow: u32, way: Way, hash: impl FnOnce() -> u32) -> PortId {
-        self.table.map_or(0, |table| self.facts.nic_for(flow, way, table, hash()))
+        match self.table {
+            None => 0,
+            Some(table) => self.facts.nic_for(flow, way, table, hash()),
+        }
     }
 }

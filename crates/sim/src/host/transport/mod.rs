@@ -79,14 +79,10 @@ macro_rules! transports {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.stop(now, index, cx),)+ }
             }
             #[inline(always)]
-            pub(crate) fn poll_send<E: Effects>(
-                &mut self, now: u64, source: Source, packet: &mut Packet, cx: &mut Context<'_, E>,
+            pub(crate) fn serve<E: Effects>(
+                &mut self, now: u64, port: usize, source: Source, cx: &mut Context<'_, E>,
             ) -> bool {
-                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.poll_send(now, source, packet, cx),)+ }
-            }
-            #[inline(always)]
-            pub(crate) fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.sent(source, done, cx),)+ }
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.serve(now, port, source, cx),)+ }
             }
             #[inline(always)]
             pub(crate) fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {

@@ -54,15 +54,8 @@ impl Transport for Homa {
     }
 
     #[inline(never)]
-    fn poll_send<E: Effects>(
-        &mut self,
-        now: u64,
-        source: Source,
-        packet: &mut Packet,
-        cx: &mut Context<'_, E>,
-    ) -> bool {
-        let taken = self.senders.poll_send(now, source, &self.priorities, cx);
-        taken.inspect(|taken| *packet = *taken).is_some()
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
+        self.senders.poll_send(now, source, &self.priorities, cx)
     }
 
     /// Other packets that wait became ready when this one was taken.

@@ -184,26 +184,19 @@ impl Transport for Ndp {
     }
 
     #[inline(never)]
-    fn poll_send<E: Effects>(
-        &mut self,
-        now: u64,
-        source: Source,
-        packet: &mut Packet,
-        cx: &mut Context<'_, E>,
-    ) -> bool {
+    fn poll_send<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> Option<Packet> {
         let sender = &mut self.senders[source as usize];
         if sender.state != State::Ready {
-            return false;
+            return None;
         }
         sender.state = State::Waiting;
         if !sender.may_send() {
             // An answer has taken what it had to send; its wait for answers lasts.
-            return false;
+            return None;
         }
         let nic = &cx.nics[usize::from(sender.port)];
         sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
-        let next = sender.next_packet(now, source, cx.facts, cx.effects);
-        next.inspect(|next| *packet = *next).is_some()
+        sender.next_packet(now, source, cx.facts, cx.effects)
     }
 
     #[inline(never)]

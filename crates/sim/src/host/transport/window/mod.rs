@@ -175,7 +175,7 @@ impl Window {
         self.places[index as usize] = place;
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn acknowledged<E: Effects>(
         &mut self,
         now: u64,
@@ -312,36 +312,26 @@ impl Transport for Window {
     }
 
     #[inline(always)]
-    fn poll_send<E: Effects>(
-        &mut self,
-        now: u64,
-        source: Source,
-        packet: &mut Packet,
-        cx: &mut Context<'_, E>,
-    ) -> bool {
+    fn serve<E: Effects>(&mut self, now: u64, port: usize, source: Source, cx: &mut Context<'_, E>) -> bool {
         let sender = &mut self.senders[source as usize];
         if sender.state != State::Ready {
             return false;
         }
         let Some(number) = sender.sendable().filter(|_| sender.next_at <= now) else {
-            let nic = &cx.nics[usize::from(sender.port)];
-            sender.miss_turn(now, source, nic, cx.facts, cx.effects);
+            sender.miss_turn(now, source, &cx.nics[port], cx.facts, cx.effects);
             return false;
         };
-        let (port, queue, nics) = (usize::from(sender.port), sender.queue, &*cx.nics);
+        let (queue, nics) = (sender.queue, &*cx.nics);
         sender.account.settle(now, || nics[port].paused_for(queue, source, now));
-        sender.next_packet(now, source, number, packet, &mut self.controllers, cx.facts, cx.effects);
-        true
-    }
-
-    #[inline(always)]
-    fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
-        let sender = &mut self.senders[source as usize];
+        let mut packet = Packet::blank(Kind::Data);
+        sender.next_packet(now, source, number, &mut packet, &mut self.controllers, cx.facts, cx.effects);
+        let done = cx.send(now, port, source, &mut packet);
         match sender.sent(done) {
-            Some(true) => cx.nics[usize::from(sender.port)].request_departure(cx.effects),
+            Some(true) => cx.nics[port].request_departure(cx.effects),
             Some(false) => sender.pace(done, source, cx.facts, cx.effects),
             None => {}
         }
+        true
     }
 
     #[inline(always)]

@@ -162,7 +162,6 @@ impl State {
     }
 
     /// Holds this acknowledgement, after the ones that are held: it says all that they say.
-    #[inline(never)]
     fn hold<E: Effects>(&mut self, slot: u32, acknowledgement: &Held, effects: &mut E) {
         if let Some(held) = &mut self.held {
             **held = *acknowledgement;
@@ -211,14 +210,14 @@ struct Held {
 }
 
 impl State {
-    /// A packet of a message has arrived, `is_last` if it is the last one of its message; the next packet expected is
+    /// Packet `number` of the message `slot` has arrived, `is_last` if it is the last one of its message; the next packet expected is
     /// `expected`. Returns whether messages have arrived completely.
     #[inline(never)]
     fn take_message(
         &mut self,
         verdict: Verdict,
         is_last: bool,
-        data: &Data,
+        (number, slot): (u32, u32),
         expected: u64,
         open: &mut OpenFlows,
     ) -> bool {
@@ -228,8 +227,8 @@ impl State {
         }
         if is_last {
             // Numbers travel modulo 2^32.
-            let ahead = data.number.wrapping_sub(expected as u32) as i32;
-            messages.ends.insert(expected.wrapping_add_signed(i64::from(ahead)) + 1, data.slot);
+            let ahead = number.wrapping_sub(expected as u32) as i32;
+            messages.ends.insert(expected.wrapping_add_signed(i64::from(ahead)) + 1, slot);
         }
         if !std::mem::replace(&mut self.open, true) {
             open.open();
@@ -313,12 +312,12 @@ impl Receivers {
         let incoming = &self.incoming[data.slot as usize];
         let (flow, peer) = (incoming.flow, incoming.peer);
         if incoming.is_complete() {
-            return self.answer_duplicate(now, packet, &data, int, cx);
+            return self.answer_duplicate(now, packet, int, cx);
         }
         let place = match incoming.place {
             NOWHERE => match self.begin(now, data.slot, cx) {
                 Ok(place) => place,
-                Err(expected) => return self.answer_late(now, packet, &data, expected, int, cx),
+                Err(expected) => return self.answer_late(now, packet, expected, int, cx),
             },
             place => place,
         };
@@ -331,44 +330,40 @@ impl Receivers {
             Verdict::Kept | Verdict::Duplicate | Verdict::Early { .. } => false,
         };
         if state.messages.is_some() {
-            last = state.take_message(verdict, packet.is(flag::LAST), &data, progress.0, &mut self.open);
+            last = state.take_message(
+                verdict,
+                packet.is(flag::LAST),
+                (data.number, data.slot),
+                progress.0,
+                &mut self.open,
+            );
         }
         let marked = packet.is(flag::MARKED);
-        let arrival = Arrival {
-            now: Time::from_ps(now),
-            inflight: Bytes::new(u64::from(data.inflight)),
-            payload: Bytes::new(u64::from(data.payload)),
-            marked,
-            notify: marked && cx.facts.notifies(flow),
-            urgent: state.is_urgent(verdict, last || packet.is(flag::ASKS)),
-        };
-        if verdict == (Verdict::Early { report: false }) {
+        let notify = marked && cx.facts.notifies(flow);
+        let urgent = state.is_urgent(verdict, last || packet.is(flag::ASKS));
+        if verdict != (Verdict::Early { report: false }) {
+            if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
+                let tally = cx.effects.tally();
+                tally.counts.progress = tally.counts.progress.max(now);
+            }
+            if last && state.messages.is_some() {
+                state.end_messages(now, progress.0, &self.incoming, &mut self.open, cx);
+            } else if last {
+                self.incoming[data.slot as usize].completed = now;
+                if std::mem::replace(&mut state.open, false) {
+                    self.open.close();
+                }
+                cx.arrived(now, flow);
+            }
+        }
+        if notify || verdict == (Verdict::Early { report: false }) {
+            let arrival = Arrival { notify, ..arrival(now, &data, marked, urgent) };
             if state.control.notify(&self.rules, &arrival) {
                 send_notification(now, flow, peer, &state.reply, int, cx);
             }
-            return;
-        }
-        let response = if state.ack_delay == Time::ZERO {
-            state.control.on_data(&self.rules, &arrival)
-        } else {
-            let rules = ReceiverRules { ack_delay: state.ack_delay, ..self.rules };
-            state.control.on_data(&rules, &arrival)
-        };
-        if matches!(verdict, Verdict::Next | Verdict::Fills | Verdict::Kept) {
-            let tally = cx.effects.tally();
-            tally.counts.progress = tally.counts.progress.max(now);
-        }
-        if last && state.messages.is_some() {
-            state.end_messages(now, progress.0, &self.incoming, &mut self.open, cx);
-        } else if last {
-            self.incoming[data.slot as usize].completed = now;
-            if std::mem::replace(&mut state.open, false) {
-                self.open.close();
+            if verdict == (Verdict::Early { report: false }) {
+                return;
             }
-            cx.arrived(now, flow);
-        }
-        if response.notify {
-            send_notification(now, flow, peer, &state.reply, int, cx);
         }
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
         let mut reply = reply_to(kind, packet, &state.reply);
@@ -376,12 +371,15 @@ impl Receivers {
             spread_reply(&mut reply, packet, flow, cx.facts);
         }
         let ack = acknowledgement(now, &data, peer, progress);
-        let Some(echo) = response.ack else {
-            state.hold(data.slot, &Held { packet: reply, ack, int: *int }, cx.effects);
-            return;
-        };
-        let flows = self.open.count();
-        send_answer(now, flow, &mut reply, ack, &echo, flows, int, cx);
+        if state.control.answers_at_once(&self.rules, urgent, marked) {
+            let flows = u16::try_from(self.open.count()).unwrap_or(u16::MAX);
+            reply.set_ack(&Ack { flows, marked: u8::from(marked), ..ack });
+            send_back(now, flow, &mut reply, int, cx);
+        } else {
+            let arrival = arrival(now, &data, marked, urgent);
+            let held = Held { packet: reply, ack, int: *int };
+            self.answer_later(place, data.slot, flow, &arrival, held, cx);
+        }
         if last {
             self.end(data.slot, progress.0, cx.facts);
         }
@@ -414,6 +412,32 @@ impl Receivers {
             self.release(now, slot, cx);
         } else {
             state.arm(slot, cx.effects);
+        }
+    }
+
+    /// A packet has arrived whose acknowledgement is held, or says what held ones say: its own would say what `held` says.
+    #[inline(never)]
+    fn answer_later<E: Effects>(
+        &mut self,
+        place: u32,
+        slot: u32,
+        flow: u32,
+        arrival: &Arrival,
+        mut held: Held,
+        cx: &mut Context<'_, E>,
+    ) {
+        let state = &mut self.states[place as usize];
+        let mut rules = self.rules;
+        if state.ack_delay != Time::ZERO {
+            rules.ack_delay = state.ack_delay;
+        }
+        match state.control.on_data(&rules, arrival).ack {
+            Some(echo) => {
+                let Held { packet, ack, int } = &mut held;
+                let flows = self.open.count();
+                send_answer(arrival.now.ps(), flow, packet, *ack, &echo, flows, int, cx);
+            }
+            None => state.hold(slot, &held, cx.effects),
         }
     }
 
@@ -502,11 +526,11 @@ impl Receivers {
         &mut self,
         now: u64,
         packet: &Packet,
-        data: &Data,
         packets: u64,
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
+        let data = &Data::of(&packet.body);
         let Incoming { flow, peer, .. } = self.incoming[data.slot as usize];
         let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
         let ack = acknowledgement(now, data, peer, (packets, bitmap));
@@ -521,10 +545,10 @@ impl Receivers {
         &mut self,
         now: u64,
         packet: &Packet,
-        data: &Data,
         int: &IntRecords,
         cx: &mut Context<'_, E>,
     ) {
+        let data = &Data::of(&packet.body);
         let Incoming { flow, peer, completed, .. } = self.incoming[data.slot as usize];
         let bitmap = keeps(cx.facts.transport.recovery).then_some(0);
         // The sender takes the time of delivery from the acknowledgement that ends the flow: that of
@@ -559,6 +583,19 @@ fn send_answer<E: Effects>(
     };
     reply.set_ack(&ack);
     send_back(now, flow, reply, int, cx);
+}
+
+/// A packet that has arrived, for the rules of answers.
+#[inline(always)]
+fn arrival(now: u64, data: &Data, marked: bool, urgent: bool) -> Arrival {
+    Arrival {
+        now: Time::from_ps(now),
+        inflight: Bytes::new(u64::from(data.inflight)),
+        payload: Bytes::new(u64::from(data.payload)),
+        marked,
+        notify: false,
+        urgent,
+    }
 }
 
 /// The fields of an acknowledgement that covers this packet alone and was not held.
