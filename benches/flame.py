@@ -36,7 +36,7 @@ SMALLEST = 0.002
 """Share of the whole below which a box is not drawn."""
 
 ROOT_FUNCTION = "windows::run_share"
-"""What processes the windows of a run: `crates/engine/src/windows.rs`."""
+"""The function that processes the windows of a run: `crates/engine/src/windows.rs`."""
 
 Stack = tuple[tuple[str, str], ...]
 """Functions from the outermost to the innermost, each with its file."""
@@ -115,7 +115,8 @@ def fold(counts: Counts) -> collections.Counter[Stack]:
     """Instructions by stack of all windows of a run, without its making and its end."""
     root = next((name for name in counts.calls if ROOT_FUNCTION in name), None)
     if root is None:
-        sys.exit(f"{BENCH.relative_to(ROOT)} has no function {ROOT_FUNCTION}: was it renamed, or is the bench old?")
+        bench = BENCH.relative_to(ROOT)
+        sys.exit(f"{bench} has no function {ROOT_FUNCTION}: was it renamed, or is the bench old?")
     addresses = {at for each in counts.own.values() for at, _ in each}
     addresses |= {at for each in counts.calls.values() for at, _, _ in each}
     known = frames(sorted(addresses))

@@ -21,6 +21,12 @@ _LOADS = "loads programs into the kernel"
 """The property of a test that does, or would where the machine lets it."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many processes again as there are processors: many tests wait for a network or a kill."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + (processors + 1) // 2
+
+
 @pytest.fixture
 def incast(tmp_path: Path) -> Iterator[Incast]:
     """Runs the command `incast` in an empty folder, without a terminal."""

@@ -99,7 +99,8 @@ def test_what_the_kernel_computes_for_real_connections_is_the_same_everywhere(tm
 
 def replay(*files: Path) -> subprocess.CompletedProcess[str]:
     """Replays recordings through every target that there is."""
-    # With the features of the Rust tests of all crates, so that the simulator is not compiled once more.
-    words = ["cargo", "run", "--quiet", "--package", "incast-replay", "--features", "incast-sim/examples"]
+    # Of the whole workspace, not of its package: so each dependency has the features with which the Rust
+    # tests have compiled it, and nothing is compiled once more.
+    words = ["cargo", "run", "--quiet", "--bin", "incast-replay", "--features", "incast-sim/examples"]
     words += ["--", "--recordings"]
     return subprocess.run([*words, *map(str, files)], cwd=ROOT, capture_output=True, text=True, check=False)

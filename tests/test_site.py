@@ -166,7 +166,7 @@ def test_a_block_of_commands_is_copied_without_prompts_and_outputs(address: str)
     """The button of `incast sweep` in the tutorial copies its two lines, the first with its backslash."""
     wanted = (
         "incast sweep examples/load.toml --out sweep \\\n"
-        "    --vary cc=oscar,dcqcn --vary load=0.3,0.6 --seeds 3"
+        "    --vary cc=oscar,dcqcn --vary load=0.2,0.4 --seeds 3"
     )
     with browser() as chromium:
         context = chromium.new_context()
