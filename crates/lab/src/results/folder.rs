@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::Read as _;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ impl ResultFolder {
     /// When a file cannot be read, or is missing from a complete result.
     pub fn table(&self, table: TableName) -> Result<Table, ResultError> {
         let merged = self.root.join(merged_name(table));
-        if self.state == State::Complete && !table.is_optional() || merged.exists() {
+        if self.state == State::Complete && !table.is_optional() || self.is_merged(&merged) {
             if self.info.has_digests() || self.info.files.contains_key(&merged_name(table)) {
                 self.check_digest(&merged_name(table), &digest_of(&merged)?)?;
             }
@@ -121,6 +121,12 @@ impl ResultFolder {
             rows.batches.extend(batches);
         }
         Ok(rows.completed(table))
+    }
+
+    /// Whether there is a table's merged file. Where the result is not complete, one that is still being written, or
+    /// at which a kill ended that, counts as none.
+    fn is_merged(&self, merged: &Path) -> bool {
+        merged.exists() && (self.state == State::Complete || !is_cut(merged).unwrap_or(false))
     }
 
     /// Whether a file of the result is the one that was written.
@@ -147,7 +153,7 @@ impl ResultFolder {
     /// When there is no such file or it cannot be read.
     pub fn origin(&self, table: TableName) -> Result<Vec<(String, String)>, ResultError> {
         let merged = self.root.join(merged_name(table));
-        if merged.exists() {
+        if self.is_merged(&merged) {
             return parquet_io::origin(&merged);
         }
         let folder = self.root.join(table.as_str());
@@ -164,6 +170,25 @@ fn parts(folder: &Path) -> Result<Vec<(usize, PathBuf)>, ResultError> {
     parts.sort();
     Ok(parts)
 }
+
+/// Whether a Parquet file has no end: the last that is written of it.
+fn is_cut(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if length < SMALLEST {
+        return Ok(true);
+    }
+    let mut end = [0; MARK.len()];
+    file.seek(SeekFrom::End(-(MARK.len() as i64)))?;
+    file.read_exact(&mut end)?;
+    Ok(end != MARK)
+}
+
+/// The bytes with which every Parquet file begins and ends.
+const MARK: [u8; 4] = *b"PAR1";
+
+/// Length of the shortest Parquet file: both marks, and the length of what is before the last.
+const SMALLEST: u64 = 12;
 
 /// The error of a file that has changed since it was written.
 pub(super) fn damaged_content(path: &Path) -> ResultError {

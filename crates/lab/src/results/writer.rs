@@ -245,17 +245,23 @@ impl ResultWriter {
                 }
             }
             let mut damaged = Ok(());
-            let digest = write_whole(&self.root.join(merged_name(table)), sync, |out| {
+            // Without parts a kill loses all rows anyway, so that the file needs no other name until it is complete:
+            // what was cut has no end, and `result.json` does not name it.
+            let has_files = parts.iter().any(|part| matches!(part, Part::File(_)));
+            let path = self.root.join(merged_name(table));
+            let write = |out: &mut Digested| {
                 damaged = match table.sorted_by() {
                     Some(column) => write_sorted(out, table, column, parts, &self.origin)?,
                     None => parquet_io::merge(out, table.schema(), parts, &self.origin)?,
                 };
                 // An error keeps the merged file from getting its name.
                 if damaged.is_ok() { Ok(()) } else { Err(io::Error::other("a part cannot be read")) }
-            })
-            .or_else(|error| damaged.and(Err(error)))?;
+            };
+            let digest =
+                if has_files { write_whole(&path, sync, write) } else { write_at_once(&path, sync, write) }
+                    .or_else(|error| damaged.and(Err(error)))?;
             info.files.insert(merged_name(table), digest);
-            if parts.iter().any(|part| matches!(part, Part::File(_))) {
+            if has_files {
                 remove_parts(&self.root, table)?;
             }
         }
@@ -474,6 +480,24 @@ fn write_whole(
     write_named(path, sync, write, |_| path.to_owned())
 }
 
+/// Writes a file under its name; returns its digest. What a kill leaves of it has not its end, by which `is_cut` in
+/// `folder.rs` knows it.
+fn write_at_once(
+    path: &Path,
+    sync: Sync,
+    write: impl FnOnce(&mut Digested) -> io::Result<()>,
+) -> Result<String, ResultError> {
+    let try_write = || {
+        let mut out = Digested::new(File::create(path)?);
+        write(&mut out)?;
+        out.finish(sync)
+    };
+    try_write().map_err(|error| {
+        let _ = fs::remove_file(path);
+        ResultError::io("write", path)(error)
+    })
+}
+
 /// Writes a file whose name is made from the digest; `path` is its name in messages.
 fn write_named(
     path: &Path,
@@ -658,6 +682,35 @@ mod tests {
         fs::write(root.join("notes.txt"), "mine").unwrap();
         let refused = ResultWriter::create(&root, &info(), "three", true);
         assert!(matches!(refused, Err(ResultError::Foreign { name, .. }) if name == "notes.txt"));
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// A table without parts is written under its own name: what a kill left of it is none, and the next run removes it.
+    #[test]
+    fn a_table_that_a_kill_cut_counts_as_none() {
+        let root = std::env::temp_dir().join(format!("incast-lab-cut-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let complete = ResultInfo { state: Written::Complete, ..info() };
+        let (writer, _) = ResultWriter::create(&root, &info(), "one", false).unwrap();
+        writer.finish(&complete, 7).unwrap();
+        let path = root.join(merged_name(TableName::Flows));
+        let whole = fs::read(&path).unwrap();
+        drop(ResultWriter::create(&root, &info(), "two", true).unwrap());
+        assert!(!path.exists());
+        for length in [0, 4, 11, whole.len() / 2, whole.len() - 1] {
+            fs::write(&path, &whole[..length]).unwrap();
+            let folder = ResultFolder::open(&root).unwrap();
+            assert_eq!(folder.state(), State::Incomplete);
+            assert_eq!(folder.table(TableName::Flows).unwrap().rows(), 0, "{length}");
+            assert!(folder.origin(TableName::Flows).is_err());
+        }
+        fs::write(&path, &whole).unwrap();
+        assert!(ResultFolder::open(&root).unwrap().origin(TableName::Flows).is_ok());
+        // In a complete result, one that was cut is an error.
+        let (writer, _) = ResultWriter::create(&root, &info(), "three", false).unwrap();
+        writer.finish(&complete, 8).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert!(ResultFolder::open(&root).unwrap().table(TableName::Flows).is_err());
         fs::remove_dir_all(&root).unwrap();
     }
 
