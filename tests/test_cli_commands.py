@@ -370,6 +370,8 @@ def test_two_processes_that_want_the_same_result_make_it_once(incast: Incast, sc
     for other in others:
         assert other.stderr is not None
         assert "another process is computing" in other.stderr.readline()
+    # The lock is on a file of the result, not beside it.
+    assert len(list((incast.folder / "incast-results/small").iterdir())) == 1
     (incast.folder / "stopped").touch()
     out, err = first.communicate()
     assert (first.returncode, err) == (0, "")

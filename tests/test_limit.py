@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
+import os
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
-from helpers import PLUGIN, SMALL, Incast
+from helpers import PLUGIN, SMALL, Incast, wait_until
 from incast import Scenario, runner
+from incast.runs.runner import on_ray
 from incast.runs.runner.executor import Task, overdue
 from incast.runs.runner.on_ray import Ray
 
@@ -111,3 +116,21 @@ def test_the_limit_is_a_number_of_seconds(incast: Incast) -> None:
         done = incast.here("sweep", "s.toml", "--vary", "cc=oscar", f"--limit={wrong}")
         assert done.returncode == 2
         assert "is not a number of seconds, like 300" in done.stderr
+
+
+def test_what_a_cluster_has_made_waits_for_a_run_that_writes_in_its_place(tmp_path: Path) -> None:
+    folder, arriving = tmp_path / "result", tmp_path / ".result.arriving"
+    for each in (folder, arriving):
+        each.mkdir()
+        (each / "scenario.toml").write_text(each.name)
+    with (folder / "scenario.toml").open() as writer, ThreadPoolExecutor(1) as pool:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        number = os.fstat(writer.fileno()).st_ino
+        done = pool.submit(on_ray.replace_result, folder, arriving, tmp_path / ".result.old")
+        waits = re.compile(rf"-> FLOCK .*:{number} ")
+        wait_until(lambda: waits.search(Path("/proc/locks").read_text()) is not None)
+        assert (folder / "scenario.toml").read_text() == "result"
+        fcntl.flock(writer, fcntl.LOCK_UN)
+        done.result()
+    assert (folder / "scenario.toml").read_text() == ".result.arriving"
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]

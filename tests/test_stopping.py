@@ -86,7 +86,14 @@ def test_after_sigkill_what_was_written_can_be_read_and_a_rerun_is_not_confused(
     assert other.stdout.endswith(f"saved in {stored(scenario, 'oscar')}\n")
     assert package.Result.open(folder).state == "incomplete"
     again = incast.start("run", scenario, *ENDLESS)
-    wait_until(lambda: package.Result.open(folder).state == "running", again)
+
+    def is_running() -> bool:
+        try:
+            return package.Result.open(folder).state == "running"
+        except package.ResultError:
+            return False  # while the incomplete result is removed
+
+    wait_until(is_running, again)
     again.send_signal(signal.SIGINT)
     _, err = again.communicate()
     assert f"removed an incomplete result of an earlier run from {where}" in err

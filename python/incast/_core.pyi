@@ -58,6 +58,9 @@ def scenario_error(problems: Sequence[Problem]) -> ScenarioError:
 class ResultError(OSError):
     """A result cannot be written or read. Its text says where, why, and what helps."""
 
+    is_taken: bool
+    """Whether the reason is another run: it writes into the folder, or has completed a result there."""
+
 class PluginError(RuntimeError):
     """A plugin in a shared library did what it must not during a run.
 

@@ -119,13 +119,18 @@ pub(crate) fn problems(problems: Problems) -> PyErr {
     })
 }
 
-/// Adds the attribute to the class, for exceptions that are constructed from a message alone.
+/// Adds the attributes to the classes, for exceptions that are constructed from a message alone.
 pub(crate) fn init(py: Python<'_>) -> PyResult<()> {
-    py.get_type::<ScenarioError>().setattr("problems", PyTuple::empty(py))
+    py.get_type::<ScenarioError>().setattr("problems", PyTuple::empty(py))?;
+    py.get_type::<ResultError>().setattr("is_taken", false)
 }
 
 pub(crate) fn result(error: LabResultError) -> PyErr {
-    ResultError::new_err(error.to_string())
+    let made = ResultError::new_err(error.to_string());
+    if !matches!(error, LabResultError::Running(_) | LabResultError::Exists(_)) {
+        return made;
+    }
+    Python::attach(|py| made.value(py).setattr("is_taken", true).err()).unwrap_or(made)
 }
 
 /// Converts the error of a run to the exception for Python.

@@ -129,7 +129,9 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
 
 @contextmanager
 def claim(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[bool]:
-    """Locks a folder, so that no other process computes the result in it; waits until others are done.
+    """Locks a folder, so that no other process puts a result into it; waits until others are done.
+
+    A run needs none, since it has a lock on its ``scenario.toml``: see :func:`wait_for_writer`.
 
     The lock is on the file ``.NAME.lock`` next to the folder. The operating system releases it however a
     process ends, and a leftover file is harmless. On a file system without locks it does not wait, and the
@@ -231,14 +233,61 @@ def obtain(
         ResultError: When the result cannot be saved.
         Interrupted: After Ctrl-C.
     """
-    there = None if fresh else find(folder, scenario)
-    if there is not None:
-        return Obtained(there, True)
-    with claim(folder, waiting):
+    while True:
         there = None if fresh else find(folder, scenario)
         if there is not None:
             return Obtained(there, True)
-        result = scenario.run_quietly(
-            folder, threads=threads, fresh=fresh or replace, progress=progress, profile=profile, wait=wait
-        )
-        return Obtained(result, False)
+        # A result that appears from here on is not replaced: it may be this one.
+        replaces = fresh or (replace and _is_complete(folder))
+        try:
+            result = scenario.run_quietly(
+                folder, threads=threads, fresh=replaces, progress=progress, profile=profile, wait=wait
+            )
+        except ResultError as error:
+            if not error.is_taken:
+                raise
+            if wait_for_writer(folder, waiting):
+                waiting = None
+            elif not replace and _is_complete(folder) and find(folder, scenario) is None:
+                raise
+        else:
+            return Obtained(result, False)
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether there is a complete result in a folder, of whatever."""
+    try:
+        return bool(parse_info((folder / "result.json").read_text(encoding="utf-8"))["state"] == "complete")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def wait_for_writer(folder: Path, waiting: Callable[[], None] | None = None) -> bool:
+    """Waits until the run that writes into a folder has ended, however it ends.
+
+    Such a run has a lock on the folder's ``scenario.toml``. On a file system without locks nobody waits.
+
+    Args:
+        folder: The folder.
+        waiting: Called once when there is such a run.
+
+    Returns:
+        Whether there was one.
+    """
+    try:
+        file = os.open(folder / "scenario.toml", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if waiting:
+            waiting()
+        fcntl.flock(file, fcntl.LOCK_SH)
+        return True
+    except OSError:
+        return False
+    else:
+        return False
+    finally:
+        os.close(file)

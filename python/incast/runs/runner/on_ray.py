@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import io
 import os
@@ -197,6 +198,34 @@ def unpack(archive: tarfile.TarFile, folder: Path) -> None:
         archive.extractall(folder)
 
 
+def replace_result(folder: Path, arriving: Path, old: Path) -> None:
+    """Gives a result that has arrived its name, once no run of this machine writes under that.
+
+    Args:
+        folder: The name.
+        arriving: The folder of what has arrived.
+        old: A name for what is replaced, which is removed.
+    """
+    while True:
+        shutil.rmtree(old, ignore_errors=True)
+        scenario = folder / "scenario.toml"
+        # While this is held, a run that begins there ends with the result that has arrived.
+        held = store.lock_file(scenario, None) if scenario.exists() else None
+        try:
+            if folder.exists():
+                folder.rename(old)
+            arriving.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            break
+        finally:
+            if held is not None:
+                os.close(held)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def _receive(task: Task, packed: bytes) -> Done:
     """Puts a result into its folder atomically."""
     folder = Path(task.folder)
@@ -204,15 +233,11 @@ def _receive(task: Task, packed: bytes) -> Done:
     old = folder.with_name(f".{folder.name}.old")
     try:
         with store.claim(folder):
-            for left in (arriving, old):
-                shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(arriving, ignore_errors=True)
             arriving.mkdir()
             with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 unpack(archive, arriving)
-            if folder.exists():
-                folder.rename(old)
-            arriving.rename(folder)
-            shutil.rmtree(old, ignore_errors=True)
+            replace_result(folder, arriving, old)
     except OSError as error:
         shutil.rmtree(arriving, ignore_errors=True)
         return Done(task.index, f"cannot write {folder}: {error}")
