@@ -83,11 +83,11 @@ macro_rules! recoveries {
             }
             /// Returns the effect of an acknowledgement, and the state afterwards.
             #[inline(always)]
-            pub(crate) fn on_ack(&mut self, report: Report, nack: bool) -> (Acknowledged, After) {
+            pub(crate) fn on_ack(&mut self, report: &Report, nack: bool) -> (Acknowledged, After) {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(r) => {
                         // Each kind has its own copy: one whose address goes to a call is in no register.
-                        let report = report;
+                        let report = *report;
                         (r.on_ack(&report, nack), After::of(r))
                     })+
                 }

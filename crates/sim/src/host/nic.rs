@@ -60,6 +60,7 @@ impl PauseTimes {
     }
 
     /// Returns for how long the one with this number was paused up to `now`. (ps)
+    #[inline(never)]
     fn until(&self, now: u64, number: u16) -> u64 {
         let paused = self.0.get(usize::from(number)).copied().unwrap_or_default();
         paused.total + paused.since.map_or(0, |since| now.saturating_sub(since))
@@ -382,11 +383,16 @@ impl Nic {
     }
 
     /// Returns for how long a source whose packets go into `queue` has been paused up to `now`, in all. (ps)
-    #[inline]
+    #[inline(always)]
     pub(crate) fn paused_for(&self, queue: u8, source: Source, now: u64) -> u64 {
         let Some(times) = &self.pause_times else { return 0 };
-        let by_source = self.paused_sources.is_some();
-        times.until(now, if by_source { PauseMap::number(source) } else { u16::from(queue) })
+        times.until(now, self.pause_number(queue, source))
+    }
+
+    /// The number under which the paused time of such a source is.
+    #[inline(never)]
+    fn pause_number(&self, queue: u8, source: Source) -> u16 {
+        if self.paused_sources.is_some() { PauseMap::number(source) } else { u16::from(queue) }
     }
 
     /// Schedules an event for when the busy port becomes idle.

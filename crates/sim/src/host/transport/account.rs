@@ -48,6 +48,12 @@ impl Account {
         state.unless(*limit == Limit::Card, "a wait for the card");
     }
 
+    /// Whether its sender waits for its card.
+    #[inline(always)]
+    pub(crate) fn waits_for_card(&self) -> bool {
+        self.limit == Limit::Card
+    }
+
     /// The limit of a sender that has nothing to send.
     #[inline]
     pub(crate) fn nothing_to_send(&self) -> Limit {

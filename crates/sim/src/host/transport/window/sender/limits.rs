@@ -36,7 +36,10 @@ impl Sender {
             true => Limit::Card,
         };
         let late = || if answered { self.late } else { 0 };
-        self.account.turn(now, limit, late, || nic.paused_for(self.queue, place, now));
+        // Here and not in a closure, which would be a call.
+        let asks = limit == Limit::Card || self.account.waits_for_card();
+        let paused = if asks { nic.paused_for(self.queue, place, now) } else { 0 };
+        self.account.turn(now, limit, late, || paused);
     }
 
     /// Transmission of a packet has begun; it ends at `done`. Returns whether it may send another one then, or has to wait
