@@ -657,7 +657,7 @@ fn reply_of(kind: Kind, packet: &Packet, flow: u32, flags: u8, facts: &FlowFacts
     reply
 }
 
-/// What an acknowledgement of a data packet says to the sender, which knows the flow as `peer`.
+/// The content of an acknowledgement of a data packet for the sender, which knows the flow as `peer`.
 #[inline(always)]
 fn acknowledgement(now: u64, data: &Data, peer: u32, (expected, bitmap): (u64, Option<u64>)) -> Ack {
     let offset = data.number.wrapping_sub(expected as u32) as i32;

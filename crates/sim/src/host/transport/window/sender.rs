@@ -76,7 +76,7 @@ pub(super) struct Sender {
     asks: bool,
     /// The choice of entropies; `None`: its packets have none.
     entropies: Option<Box<dyn Entropies>>,
-    /// Where draws are of their number: packets since the connection had nothing to send, sent again or not.
+    /// Packets since the connection had nothing to send, sent again or not, while draws are of their number.
     since_pause: u64,
     /// With [`Sample::Cumulative`](incast_net::describe::transport::Sample::Cumulative).
     history: Option<Box<History>>,
@@ -717,7 +717,7 @@ impl Sender {
         controllers.on_loss(self.controller, &loss)
     }
 
-    /// Starts the retransmission timer anew if this many bytes are in flight, more than none.
+    /// Restarts the retransmission timer if this many bytes are in flight, more than none.
     #[inline(always)]
     fn restart_retransmit<E: Effects>(
         &mut self,
