@@ -208,7 +208,7 @@ impl Port {
     }
 
     /// Serialization delay of `size` bytes at this port. (ps)
-    #[inline]
+    #[inline(always)]
     pub(crate) fn time_for(&self, size: u64) -> u64 {
         if self.ps_per_byte != 0 {
             size * self.ps_per_byte

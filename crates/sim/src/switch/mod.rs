@@ -247,6 +247,17 @@ impl Switch {
         let size = u64::from(packet.size);
         let ingress = self.ingress(port, queue);
         let egress = &mut self.ports[usize::from(to)];
+        if E::DEPARTURES_WAIT
+            && self.fields.marks
+            && egress.passes_alone(now, queue)
+            && self.buffer.pass(ingress, size)
+        {
+            packet.time = now;
+            packet.ingress = port;
+            egress.wire.peak = egress.wire.peak.max(size);
+            egress.scheduler.passed(queue, &egress.queues);
+            return egress.parts().1.send_at_once(now, to, packet, int, self.fields, effects);
+        }
         match self.buffer.admit(ingress, egress.queues.length_of(queue), egress.queues.length(), size) {
             Admission::Stay => {}
             Admission::StayAndPause => self.signal(now, port, queue, true, effects),
@@ -368,17 +379,6 @@ impl Switch {
         }
     }
 
-    /// Begins to send a packet that has been taken from its queue; if others wait, the port is served after it.
-    #[inline]
-    fn send(&mut self, now: u64, index: PortId, queue: u8, packet: &mut Packet, effects: &mut impl Effects) {
-        let Self { ports, int, fields, .. } = self;
-        let (queues, wire) = ports[usize::from(index)].parts();
-        let left = (queues.length_of(queue), queues.length());
-        wire.send(now, index, left, packet, int, *fields, effects);
-        self.wait(index, effects);
-        self.release(now, queue, (packet.ingress, packet.size), effects);
-    }
-
     /// A packet that was admitted for `queue` has left: the port by which it had come, and its size.
     #[inline(always)]
     fn release(&mut self, now: u64, queue: u8, (ingress, size): (PortId, u16), effects: &mut impl Effects) {
@@ -406,6 +406,20 @@ impl Switch {
             wire.set_paused(now, port, packet.queue, packet.kind == Kind::Pause, effects);
             return self.serve(now, port, effects);
         }
+        self.arrive_among_queues(now, port, packet, int, fabric, effects);
+    }
+
+    /// A packet that is no pause frame has arrived at a switch of any kind.
+    #[inline(always)]
+    fn arrive_among_queues<E: Effects>(
+        &mut self,
+        now: u64,
+        port: PortId,
+        packet: &mut Packet,
+        int: &mut IntRecords,
+        fabric: &Fabric,
+        effects: &mut E,
+    ) {
         if packet.policy() != 0 {
             // The choice of a port may look at the queues of all.
             self.settle_all(now, effects);
@@ -439,14 +453,16 @@ impl Behaviour for Switch {
     #[inline(always)]
     fn arrive<E: Effects>(&mut self, arrival: Arrival, fabric: &Fabric, effects: &mut E) {
         let Arrival { now, port, packet, int } = arrival;
-        if !E::DEPARTURES_WAIT || !self.is_plain {
+        if E::DEPARTURES_WAIT && self.is_plain && self.departs_late {
+            return self.arrive_plainly::<true, E>(now, port, packet, int, fabric, effects);
+        }
+        let is_frame = matches!(packet.kind, Kind::Pause | Kind::Resume);
+        if !E::DEPARTURES_WAIT || is_frame || self.trimming.is_some() {
             self.arrive_at_any(now, port, packet, int, fabric, effects);
-        } else if self.departs_late {
-            self.arrive_plainly::<true, E>(now, port, packet, int, fabric, effects);
-        } else if !matches!(packet.kind, Kind::Pause | Kind::Resume) {
+        } else if self.is_plain {
             self.arrive_plainly::<false, E>(now, port, packet, int, fabric, effects);
         } else {
-            self.arrive_at_any(now, port, packet, int, fabric, effects);
+            self.arrive_among_queues(now, port, packet, int, fabric, effects);
         }
     }
 
@@ -648,6 +664,15 @@ impl Egress {
             && self.ready().is_empty()
             && !self.has_frames()
             && !self.wire.is_paused(queue)
+    }
+
+    /// Whether a packet that comes in for `queue` now is sent at once from a port with nothing in any queue.
+    #[inline(always)]
+    fn passes_alone(&self, now: u64, queue: u8) -> bool {
+        self.queues.length() == 0
+            && !self.wire.is_busy(now)
+            && !self.wire.is_paused(queue)
+            && !self.has_frames()
     }
 
     /// Requests a departure for when the port becomes idle, if there is something that may be sent then. Returns whether

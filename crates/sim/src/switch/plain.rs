@@ -98,9 +98,7 @@ impl Switch {
         let ingress = self.ingress(port, QUEUE);
         let egress = &mut self.ports[usize::from(to)];
         let length = egress.queues.length();
-        let passes =
-            length == 0 && !egress.wire.is_busy(now) && !egress.wire.is_paused(QUEUE) && !egress.has_frames();
-        if passes && self.buffer.pass(ingress, size) {
+        if egress.passes_alone(now, QUEUE) && self.buffer.pass(ingress, size) {
             packet.time = now;
             packet.ingress = port;
             egress.wire.peak = egress.wire.peak.max(size);

@@ -238,11 +238,17 @@ impl BackpressureSwitch {
             return;
         }
         let queue = egress.scheduler.choose(ready, &egress.queues);
-        let Some(mut packet) = egress.queues.pop(queue, &mut self.switch.int) else { return };
-        // The node after this one knows the packet by its queue here.
-        let from = std::mem::replace(&mut packet.ingress, u16::from(queue));
-        packet.queue = queue;
-        self.switch.send(now, index, queue, &mut packet, effects);
+        let (fields, (queues, wire)) = (self.switch.fields, egress.parts());
+        let sent = queues.pass_first(queue, &mut self.switch.int, |packet, int, left| {
+            // The node after this one knows the packet by its queue here.
+            let from = std::mem::replace(&mut packet.ingress, u16::from(queue));
+            packet.queue = queue;
+            wire.send(now, index, left, packet, int, fields, effects);
+            (from, packet.size)
+        });
+        let Some((from, size)) = sent else { return };
+        self.switch.wait(index, effects);
+        self.switch.release(now, queue, (from, size), effects);
         let hop = &mut self.hops[usize::from(index)];
         let Some(note) = hop.notes[usize::from(queue)].pop_front() else { return };
         hop.flows.remove(note.entry, now);
