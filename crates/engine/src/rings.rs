@@ -82,7 +82,7 @@ impl<const N: usize> Line<N> {
     /// Appends an item. Returns whether it is the only one.
     #[inline(always)]
     fn push<T: Copy>(&mut self, item: &T, pool: &mut Pool<T, N>) -> bool {
-        if self.tail as usize % N == 0 {
+        if (self.tail as usize).is_multiple_of(N) {
             self.append_chunk(item, pool);
         }
         pool.items[self.tail as usize] = *item;
@@ -119,7 +119,7 @@ impl<const N: usize> Line<N> {
         if self.len == 0 {
             self.tail = 0;
             pool.give_back(place);
-        } else if self.head as usize % N == 0 {
+        } else if (self.head as usize).is_multiple_of(N) {
             self.head = pool.after(place);
             pool.give_back(place);
         }
@@ -168,7 +168,7 @@ impl<const N: usize> Line<N> {
         let mut place = head;
         (0..len).map(move |index| {
             if index > 0 {
-                place = if (place + 1) as usize % N == 0 { pool.after(place) } else { place + 1 };
+                place = if ((place + 1) as usize).is_multiple_of(N) { pool.after(place) } else { place + 1 };
             }
             &pool.items[place as usize]
         })
