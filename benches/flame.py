@@ -27,8 +27,10 @@ PICTURES = ROOT / "docs/pictures"
 
 PARTS = ("events", "switches", "hosts", "algorithm", "memory", "other")
 
-MEMORY = re.compile(r"(^|_)(m|c|re)alloc|^(cfree|free|_int_|unlink|sysmalloc|__rust_|__mem|mem)|RawVec|::grow")
-"""Functions of the libraries that find, move or give back memory. `Vec::push` where there is room is none of them."""
+MEMORY = re.compile(
+    r"(^|_)(m|c|re)alloc|^(cfree|free|_int_|unlink|sysmalloc|__rust_|__mem|mem)|RawVec|::grow"
+)
+"""Functions of the libraries that find, move or give back memory. `Vec::push` is none of them."""
 
 COLOURS = ("#7fb3d5", "#f0b27a", "#82c99d", "#c39bd3", "#d5d8dc", "#eaecee")
 

@@ -117,7 +117,7 @@ impl List {
         self.spare.resize(self.slots.len(), Coming::new(Key::NEVER, 0));
     }
 
-    /// So many more have been written to the room behind them.
+    /// Adds this many, which have been written to the room behind them.
     #[inline(always)]
     pub(crate) fn add(&mut self, count: usize) {
         self.len += count;

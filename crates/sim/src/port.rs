@@ -37,8 +37,8 @@ pub(crate) struct Port {
     waits_for_link: bool,
     /// Time at which the link fails next. (ps)
     fails_at: u64,
-    /// Where something is special: time at which the packet sent last arrives; later packets arrive no earlier, even if the
-    /// delay decreases. (ps)
+    /// If something is special: time at which the packet sent last arrives; later packets arrive no earlier, even if the delay
+    /// decreases. (ps)
     last_arrival: u64,
     /// Whether a departure is requested for the instant at which the port becomes idle.
     departure_requested: bool,

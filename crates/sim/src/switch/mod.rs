@@ -108,8 +108,8 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Begins to send a packet that leaves so many bytes in its queue, and in all queues: marks it, stamps it and puts it on
-    /// the wire.
+    /// Begins to send a packet: marks it, stamps it and puts it on the wire. It leaves `length` bytes in its queue and `queued`
+    /// in all queues.
     #[inline(always)]
     #[allow(clippy::too_many_arguments, reason = "a packet, where it leaves, and what is written into it")]
     fn send(
