@@ -169,10 +169,21 @@ pub fn run<M: Model>(
     flusher: &mut Flusher,
     sink: &mut dyn Sink,
 ) -> (Cause, u64, RunState<M::Node>) {
+    run_balanced(Balance::new, model, limits, threads, nodes, (flusher, sink))
+}
+
+/// Runs a model on up to `threads` threads, the number of which, up to that of the layout, a balance decides.
+fn run_balanced<M: Model>(
+    balance: impl FnOnce(usize) -> Balance,
+    model: &M,
+    limits: Limits,
+    threads: usize,
+    nodes: Vec<M::Node>,
+    out: (&mut Flusher, &mut dyn Sink),
+) -> (Cause, u64, RunState<M::Node>) {
     let layout = Layout::new(model);
     let sizes = layout.sizes(threads);
-    let balance = Balance::new(sizes.1);
-    run_as(model, limits, (&layout, sizes, balance), nodes, (flusher, sink), None, None)
+    run_as(model, limits, (&layout, sizes, balance(sizes.1)), nodes, out, None, None)
 }
 
 /// Runs a model on one thread as [`run`] does, before the eyes of `observer`.
@@ -198,10 +209,7 @@ pub fn run_restless<M: Model>(
     flusher: &mut Flusher,
     sink: &mut dyn Sink,
 ) -> (Cause, u64, RunState<M::Node>) {
-    let layout = Layout::new(model);
-    let sizes = layout.sizes(threads);
-    let balance = Balance::restless(sizes.1);
-    run_as(model, limits, (&layout, sizes, balance), nodes, (flusher, sink), None, None)
+    run_balanced(Balance::restless, model, limits, threads, nodes, (flusher, sink))
 }
 
 /// Runs a model as [`run`] does, on one thread, in the partitions that `threads` threads would have.

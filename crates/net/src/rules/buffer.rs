@@ -440,6 +440,51 @@ mod tests {
     const PACKET: Bytes = Bytes::new(1000);
 
     #[test]
+    fn a_packet_that_passes_leaves_what_admitting_and_releasing_it_leaves() {
+        use crate::random::draw;
+
+        let pfc = Some(Pfc::default());
+        let limited = describe::Switch { egress_limit: true, ..shared(4_000_000, 3_000, Fixed::ONE) };
+        let descriptions = [
+            switch(describe::Buffer::Unlimited, None),
+            switch(describe::Buffer::Unlimited, pfc),
+            switch(describe::Buffer::PerPort(Bytes::new(9_000)), None),
+            shared(20_000, 0, Fixed::ONE),
+            describe::Switch { pfc, ..shared(4_000_000, 3_000, Fixed::ONE) },
+            describe::Switch { pfc, ..limited },
+        ];
+        for (number, description) in (0_u64..).zip(&descriptions) {
+            let new = || Buffer::new(description, 0, &ports(4), PACKET).unwrap();
+            let (mut passing, mut plain) = (new(), new());
+            let (mut held, mut passed) = (Vec::new(), 0);
+            for step in 0..4_000 {
+                let random = |what: u64| draw(number << 8 | what, step);
+                let (ingress, size) = (random(1) as usize % 4, 64 + random(2) % 1437);
+                // A packet that leaves at once, through a port with nothing in its queues.
+                if passing.pass(ingress, size) {
+                    passed += 1;
+                    assert_eq!(plain.admit(ingress, 0, 0, size), Admission::Stay);
+                    assert!(!plain.release(ingress, size), "a packet that passes resumes somebody");
+                }
+                assert_eq!(format!("{passing:?}"), format!("{plain:?}"), "{number}, step {step}");
+                // Others come and stay for a while, more and more, and then fewer.
+                if random(3) % 4_000 > step {
+                    let admissions = [&mut passing, &mut plain].map(|b| b.admit(ingress, size, size, size));
+                    if admissions[0] != Admission::Drop {
+                        held.push((ingress, size));
+                    }
+                } else if !held.is_empty() {
+                    let (ingress, size) = held.swap_remove(random(4) as usize % held.len());
+                    let resumes = [&mut passing, &mut plain].map(|b| b.release(ingress, size));
+                    assert_eq!(resumes[0], resumes[1], "{number}, step {step}");
+                }
+            }
+            // Those of one port each, and without a shared part under PFC, never pass.
+            assert_eq!(passed > 0, ![1, 2, 5].contains(&number), "{number}: {passed} packets have passed");
+        }
+    }
+
+    #[test]
     fn dynamic_threshold_admits_exactly_up_to_alpha_times_the_free_part() {
         // Choudhury and Hahne: with one queue and alpha = 1 the queue takes half of the buffer, for at
         // q = B/2 the free part is B/2. B = 20 packets: the queue stops at 10.
