@@ -172,7 +172,7 @@ pub fn run<M: Model>(
     run_balanced(Balance::new, model, limits, threads, nodes, (flusher, sink))
 }
 
-/// Runs a model on up to `threads` threads, the number of which, up to that of the layout, a balance decides.
+/// Runs a model on up to `threads` threads; how many take part is for this balance to decide.
 fn run_balanced<M: Model>(
     balance: impl FnOnce(usize) -> Balance,
     model: &M,

@@ -479,7 +479,7 @@ mod tests {
                     assert_eq!(resumes[0], resumes[1], "{number}, step {step}");
                 }
             }
-            // Those of one port each, and without a shared part under PFC, never pass.
+            // Nothing passes with a buffer for each port, without a shared part under PFC, and with limited queues.
             assert_eq!(passed > 0, ![1, 2, 5].contains(&number), "{number}: {passed} packets have passed");
         }
     }
