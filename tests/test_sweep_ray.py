@@ -92,6 +92,52 @@ def test_a_cluster_that_is_not_there_is_explained(
     assert "Traceback" not in done.stderr
 
 
+REFUSED = "Initialization failure from server:\n"
+
+
+class Starting:
+    """Stands for Ray: refuses a number of times, then connects."""
+
+    def __init__(self, refusals: int, error: str) -> None:
+        self.refusals, self.error, self.asked, self.left = refusals, error, 0, 0
+
+    def init(self, **_: object) -> None:
+        self.asked += 1
+        if self.asked <= self.refusals:
+            raise ConnectionAbortedError(self.error)
+
+    def shutdown(self) -> None:
+        self.left += 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "The current node timed out during startup.",
+        f"{REFUSED}RuntimeError: Starting Ray client server failed. See its log.",
+        f"{REFUSED}  File 'proxier.py', line 396, in start_specific_server\npsutil.ZombieProcess: a zombie",
+        f"{REFUSED}RuntimeError: Proxy failed to Connect to backend! Check its log.",
+    ],
+)
+def test_a_start_of_ray_that_fails_is_tried_again(error: str) -> None:
+    from incast.runs.runner.on_ray import _connect
+
+    some = Starting(4, error)
+    _connect(some, "ray://somewhere")  # type: ignore[arg-type]
+    assert (some.asked, some.left) == (5, 4)
+    with pytest.raises(ConnectionAbortedError):
+        _connect(Starting(5, error), "ray://somewhere")  # type: ignore[arg-type]
+
+
+def test_another_error_of_ray_is_told_at_once() -> None:
+    from incast.runs.runner.on_ray import _connect
+
+    refusing = Starting(1, f"{REFUSED}ValueError: another version of Python")
+    with pytest.raises(ConnectionAbortedError):
+        _connect(refusing, "ray://somewhere")  # type: ignore[arg-type]
+    assert refusing.asked == 1
+
+
 def test_a_run_that_fails_there_fails_alone(incast: Incast, scenario: Path) -> None:
     from dataclasses import replace
 

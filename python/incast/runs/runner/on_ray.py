@@ -34,8 +34,12 @@ _MAY_PASS = (
     # A local cluster did not answer within 30 seconds, as on a busy machine.
     "timed out during startup",
     # The process that a cluster starts for each client ended at once: gRPC does not always outlive the fork
-    # ("epoll_wait error: Bad file descriptor" in its log).
+    # ("epoll_wait error: Bad file descriptor" in its log). The cluster says so in its own words, or with the
+    # trace of its function that looked at a process which was gone ("ZombieProcess", "NoSuchProcess"), or
+    # nobody answered at the port of that process.
     "Starting Ray client server failed",
+    "in start_specific_server",
+    "Proxy failed to Connect to backend",
 )
 """Errors of Ray's own start-up after which another attempt may succeed."""
 
