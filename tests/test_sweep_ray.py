@@ -96,7 +96,7 @@ REFUSED = "Initialization failure from server:\n"
 
 
 class Starting:
-    """Stands for Ray: refuses a number of times, then connects."""
+    """Ray, which refuses a number of times and then connects."""
 
     def __init__(self, refusals: int, error: str) -> None:
         self.refusals, self.error, self.asked, self.left = refusals, error, 0, 0

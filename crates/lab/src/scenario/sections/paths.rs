@@ -60,12 +60,11 @@ type Way = (u32, Time, Rate);
 /// Returns the ways to all nodes. They do not lead through hosts.
 fn ways(fabric: &Fabric, from: &[NodeId], cost: &impl Fn(Rate, Time) -> Time) -> Vec<Option<Way>> {
     let mut ways = vec![None; fabric.network.nodes.len()];
-    let mut queue: VecDeque<NodeId> = from.iter().copied().collect();
-    queue.iter().for_each(|&node| ways[node as usize] = Some((0, Time::ZERO, Rate::from_bps(u64::MAX))));
+    let mut queue: VecDeque<NodeId> =
+        from.iter().copied().filter(|&node| !fabric.network.is_host(node)).collect();
+    from.iter().for_each(|&node| ways[node as usize] = Some((0, Time::ZERO, Rate::from_bps(u64::MAX))));
     while let Some(node) = queue.pop_front() {
-        let Some((links, time, least)) = ways[node as usize].filter(|_| !fabric.network.is_host(node)) else {
-            continue;
-        };
+        let Some((links, time, least)) = ways[node as usize] else { continue };
         for &(far, rate, delay) in fabric.ports(node) {
             let new = (links + 1, time + cost(rate, delay), least.min(rate));
             match &mut ways[far as usize] {
@@ -73,7 +72,9 @@ fn ways(fabric: &Fabric, from: &[NodeId], cost: &impl Fn(Rate, Time) -> Time) ->
                 Some(known) => (known.1, known.2) = (known.1.max(new.1), known.2.min(new.2)),
                 unknown => {
                     *unknown = Some(new);
-                    queue.push_back(far);
+                    if !fabric.network.is_host(far) {
+                        queue.push_back(far);
+                    }
                 }
             }
         }
@@ -96,12 +97,18 @@ fn paths<'a>(
     let ack = transport.ack_size.unwrap_or(transport.header + transport.ack_extra);
     let ack = sized(ack.get() + u64::from(overhead.ack));
     let cost = |rate: Rate, delay: Time| delay.times(2) + rate.time_for(packet) + rate.time_for(ack);
-    let mut known: BTreeMap<Vec<NodeId>, Vec<Option<Way>>> = BTreeMap::new();
-    for reach in reaches {
-        for [a, b] in pairs(reach, fabric) {
-            let from =
-                known.entry(a.switches(fabric)).or_insert_with_key(|switches| ways(fabric, switches, &cost));
-            let way = match (b.card, b.links(fabric)) {
+    let pairs: Vec<[End; 2]> = reaches.flat_map(|reach| pairs(reach, fabric)).collect();
+    // The ways from one place are found once and not kept: together they would need the square of a network's size.
+    let mut places: BTreeMap<Vec<NodeId>, Vec<usize>> = BTreeMap::new();
+    for (index, [a, _]) in pairs.iter().enumerate() {
+        places.entry(a.switches(fabric)).or_default().push(index);
+    }
+    let mut found: Vec<Option<Way>> = vec![None; pairs.len()];
+    for (switches, indices) in places {
+        let from = ways(fabric, &switches, &cost);
+        for index in indices {
+            let [_, b] = pairs[index];
+            found[index] = match (b.card, b.links(fabric)) {
                 (Some(_), &[(switch, rate, delay)]) => {
                     let last =
                         |(links, time, least): Way| (links + 1, time + cost(rate, delay), least.min(rate));
@@ -109,13 +116,15 @@ fn paths<'a>(
                 }
                 _ => from[b.host as usize],
             };
-            let Some((links, time, least)) = way else { continue };
-            let Some(&(_, line_rate, delay)) = a.links(fabric).first() else { continue };
-            let base_rtt = time + cost(line_rate, delay);
-            let payload = transport.payload;
-            let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
-            each(Route { path, rate: least.min(line_rate), ends: [a, b] });
         }
+    }
+    for ([a, b], way) in pairs.into_iter().zip(found) {
+        let Some((links, time, least)) = way else { continue };
+        let Some(&(_, line_rate, delay)) = a.links(fabric).first() else { continue };
+        let base_rtt = time + cost(line_rate, delay);
+        let payload = transport.payload;
+        let path = Path { base_rtt, base_owd: base_rtt, line_rate, packet, payload, hops: links + 1 };
+        each(Route { path, rate: least.min(line_rate), ends: [a, b] });
     }
 }
 
