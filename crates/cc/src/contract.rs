@@ -333,8 +333,9 @@ pub trait CongestionControl: Sized + Send + 'static {
     /// The internal quantities that [`probe`](Self::probe) shows, in its order.
     const INTERNALS: &'static [Internal] = &[];
 
-    /// Whether [`on_sent`](Self::on_sent) or [`tag`](Self::tag) does anything. An algorithm that implements neither can set
-    /// it to `false`: then the transport calls them with no packet, which is faster.
+    /// Whether [`on_sent`](Self::on_sent) does anything. An algorithm that does not implement it can set this to `false`: then
+    /// the transport calls it, and [`tag`](Self::tag), with no packet, which is faster, unless [`signals`](Self::signals) name
+    /// [`Signals::PACKET_TAG`].
     const HEARS_SENT: bool = true;
 
     /// The signals that it needs with these parameters.

@@ -244,6 +244,8 @@ impl Hpcc {
 impl CongestionControl for Hpcc {
     type Params = HpccParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &HpccParams) -> Signals {
         match params.reference {
             Reference::Original => Signals::INT,

@@ -431,6 +431,8 @@ impl PowerTcp {
 impl CongestionControl for PowerTcp {
     type Params = PowerTcpParams;
 
+    const HEARS_SENT: bool = false;
+
     fn signals(params: &PowerTcpParams) -> Signals {
         match params.old_window {
             OldWindow::PerRtt => Signals::INT,

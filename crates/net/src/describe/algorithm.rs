@@ -177,7 +177,7 @@ pub trait Controllers: Send {
     fn on_cnp(&mut self, place: u32, now: Time) -> Directive;
     /// See [`CongestionControl::on_loss`].
     fn on_loss(&mut self, place: u32, loss: &Loss) -> Directive;
-    /// See [`CongestionControl::HEARS_SENT`].
+    /// Whether it has to hear of packets that are sent. See [`CongestionControl::HEARS_SENT`].
     fn hears_sent(&self) -> bool;
     /// See [`CongestionControl::on_sent`]. Also returns the packet's tag.
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32);
@@ -268,7 +268,7 @@ impl<C: CongestionControl> Controllers for Pool<C> {
     }
 
     fn hears_sent(&self) -> bool {
-        C::HEARS_SENT
+        C::HEARS_SENT || C::signals(&self.params).contains(Signals::PACKET_TAG)
     }
 
     fn on_sent(&mut self, place: u32, sent: &Sent) -> (Directive, u32) {
