@@ -15,10 +15,20 @@ pub struct GoBackN {
     highest: u64,
     /// Bytes of the packets from `unacknowledged` up to `next`.
     inflight: u64,
+    /// Whether the records of packets are asked for.
+    records: bool,
     log: Log,
 }
 
 impl GoBackN {
+    /// The record of the packet that has caused an acknowledgement, so far from the expected one, while it is kept.
+    #[inline]
+    fn record(&self, packet: u64, offset: i16) -> Option<SentPacket> {
+        let known = offset != i16::MIN && offset != i16::MAX;
+        let in_flight = known && packet >= self.unacknowledged && packet < self.highest;
+        if in_flight { self.log.read(packet) } else { None }
+    }
+
     /// Retransmits everything not acknowledged.
     fn go_back(&mut self) -> Lost {
         let sent = self.log.read(self.unacknowledged).unwrap_or_default().sent;
@@ -30,13 +40,14 @@ impl GoBackN {
 }
 
 impl Recovery for GoBackN {
-    fn new(cut: Cut, _: &Settings) -> Self {
-        Self { cut, unacknowledged: 0, next: 0, highest: 0, inflight: 0, log: Log::default() }
+    fn new(cut: Cut, settings: &Settings) -> Self {
+        let (records, log) = (settings.records, Log::default());
+        Self { cut, unacknowledged: 0, next: 0, highest: 0, inflight: 0, records, log }
     }
 
     fn relate(&self, see: See<'_>) {
-        // The records are of packets that are acknowledged.
-        let Self { cut, unacknowledged, next, highest, inflight, log: _ } = self;
+        // A setting; and the records are of packets that are acknowledged.
+        let Self { cut, unacknowledged, next, highest, inflight, records: _, log: _ } = self;
         cut.relate(*next, see);
         see("packets in flight", Some(next - unacknowledged));
         see("highest packet", Some(highest - next));
@@ -52,7 +63,7 @@ impl Recovery for GoBackN {
     fn on_sent(&mut self, record: SentPacket) -> bool {
         let again = self.next < self.highest;
         self.log.write(self.unacknowledged, self.next, record);
-        self.inflight += self.cut.bytes(self.next, self.next + 1);
+        self.inflight += self.cut.bytes_of(self.next);
         self.next += 1;
         self.highest = self.highest.max(self.next);
         again
@@ -63,10 +74,9 @@ impl Recovery for GoBackN {
         // Numbers travel modulo 2^32; an old acknowledgement lies behind.
         let ahead = report.expected.wrapping_sub(self.unacknowledged as u32) as i32;
         let expected = self.unacknowledged.wrapping_add_signed(i64::from(ahead));
-        let packet = expected.saturating_add_signed(i64::from(report.offset));
-        let known = report.offset != i16::MIN && report.offset != i16::MAX;
-        let in_flight = known && packet >= self.unacknowledged && packet < self.highest;
-        let record = if in_flight { self.log.read(packet) } else { None };
+        // (Numbers are far from 2^63.)
+        let packet = (expected as i64).wrapping_add(i64::from(report.offset)).max(0) as u64;
+        let record = if self.records { self.record(packet, report.offset) } else { None };
         let advanced = ahead > 0;
         let mut bytes = 0;
         if advanced {
@@ -141,6 +151,14 @@ impl InOrder {
         let is_open = reported == expected;
         see("reported hole", Some(u64::from(is_open)));
         see("next report", Some(if is_open { report_after.saturating_sub(now) } else { 0 }));
+    }
+
+    /// Packet `number` (modulo 2^32) has arrived. Returns whether [`Verdict::Next`] holds of it; if not, it is to be taken.
+    #[inline(always)]
+    pub fn take_next(&mut self, number: u32) -> bool {
+        let is_next = number == self.expected as u32;
+        self.expected += u64::from(is_next);
+        is_next
     }
 
     /// Packet `number` (modulo 2^32) has arrived. A hole is reported again after `interval`.

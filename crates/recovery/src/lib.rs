@@ -48,12 +48,20 @@ pub struct Settings {
     pub repair_delay: Time,
     /// Whether runs of delayed packets are counted.
     pub delayed_run: bool,
+    /// Whether [`Acknowledged::record`] is asked for: without that a recovery may leave it out.
+    pub records: bool,
 }
 
 /// TCP's three packets (RFC 6675, section 2).
 impl Default for Settings {
     fn default() -> Self {
-        Self { repair: Repair::Threshold, repair_threshold: 3, repair_delay: Time::ZERO, delayed_run: false }
+        Self {
+            repair: Repair::Threshold,
+            repair_threshold: 3,
+            repair_delay: Time::ZERO,
+            delayed_run: false,
+            records: true,
+        }
     }
 }
 
@@ -154,6 +162,16 @@ impl Cut {
         see("short packets", Some(later.count() as u64));
     }
 
+    /// Bytes of one packet.
+    #[inline(always)]
+    pub fn bytes_of(&self, number: u64) -> u64 {
+        let bytes = if number + 1 == self.packets { self.last } else { self.full };
+        match &self.short {
+            None => bytes,
+            Some(short) => bytes - lacking(short, number, number + 1),
+        }
+    }
+
     /// Bytes of the packets from `from` up to, and without, `to`.
     #[inline(always)]
     pub fn bytes(&self, from: u64, to: u64) -> u64 {
@@ -193,7 +211,7 @@ pub struct Acknowledged {
     pub hole: bool,
     /// Number of the packet that caused it.
     pub packet: u64,
-    /// The record of that packet; `None` if it is no longer kept.
+    /// The record of that packet; `None` if it is no longer kept, or not [asked for](Settings::records).
     pub record: Option<SentPacket>,
     /// Bytes in flight when that packet was sent, itself included.
     pub inflight: u64,

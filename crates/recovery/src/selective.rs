@@ -64,6 +64,10 @@ pub struct Selective {
     latest: u64,
     /// Packets that the current acknowledgement shows to be lost.
     found: Lost,
+    /// Packets of the bitmap of the last acknowledgement and of those before, which are acknowledged, and the first packet of
+    /// that bitmap: what is known need not be looked up once more.
+    seen: u64,
+    seen_from: u64,
 }
 
 impl Selective {
@@ -78,7 +82,7 @@ impl Selective {
     fn acknowledge(&mut self, number: u64) -> u64 {
         let Some(packet) = self.log.entry(number) else { return 0 };
         let before = std::mem::replace(&mut packet.state, State::Acknowledged);
-        let bytes = self.cut.bytes(number, number + 1);
+        let bytes = self.cut.bytes_of(number);
         match before {
             State::Acknowledged => return 0,
             State::Lost => self.one_less_lost(number),
@@ -95,6 +99,15 @@ impl Selective {
         bytes
     }
 
+    /// Returns which of 64 packets from `first` on the last bitmaps have shown, as far as it is remembered.
+    #[inline(always)]
+    fn seen_of(&self, first: u64) -> u64 {
+        match first.wrapping_sub(self.seen_from) {
+            ahead @ 0..64 => self.seen >> ahead,
+            _ => 0,
+        }
+    }
+
     /// A packet that was lost has been sent again or has arrived, which its state says.
     #[inline]
     fn one_less_lost(&mut self, number: u64) {
@@ -107,7 +120,7 @@ impl Selective {
 
     /// A packet in flight is lost.
     fn lose(&mut self, number: u64, lost: &mut Lost) {
-        let bytes = self.cut.bytes(number, number + 1);
+        let bytes = self.cut.bytes_of(number);
         let Some(packet) = self.log.entry(number) else { return };
         packet.state = State::Lost;
         if lost.bytes == 0 {
@@ -207,6 +220,8 @@ impl Recovery for Selective {
             above: 0,
             latest: 0,
             found: Lost { bytes: 0, sent: 0 },
+            seen: 0,
+            seen_from: 0,
         }
     }
 
@@ -233,6 +248,8 @@ impl Recovery for Selective {
             latest: _,
             // Of the last acknowledgement.
             found: _,
+            seen: _,
+            seen_from: _,
         } = self;
         cut.relate(*next, see);
         see("packets in flight", Some(next - unacknowledged));
@@ -258,7 +275,7 @@ impl Recovery for Selective {
         let number = if again { self.first_lost } else { self.next };
         let state = if again { State::Again } else { State::First };
         self.log.write(self.unacknowledged, number, Packet { record, state });
-        self.inflight += self.cut.bytes(number, number + 1);
+        self.inflight += self.cut.bytes_of(number);
         if again {
             self.one_less_lost(number);
         } else {
@@ -282,7 +299,15 @@ impl Recovery for Selective {
         for number in before..expected.min(self.next) {
             bytes += self.acknowledge(number);
         }
-        let (first, mut bits) = (first_of_bitmap(expected, packet), report.bitmap);
+        let first = first_of_bitmap(expected, packet);
+        let seen = self.seen_of(first);
+        let mut bits = report.bitmap & !seen;
+        if report.bitmap != 0 {
+            // What was never sent is no packet, whoever says that it has arrived.
+            let sent = self.next.saturating_sub(first).min(64) as u32;
+            let known = u64::MAX.checked_shr(64 - sent).unwrap_or(0);
+            (self.seen, self.seen_from) = (seen | report.bitmap & known, first);
+        }
         while bits != 0 {
             let number = first + u64::from(bits.trailing_zeros());
             bits &= bits - 1;
@@ -398,6 +423,28 @@ impl AnyOrder {
         self.kept.get(word).is_some_and(|kept| kept & bit != 0)
     }
 
+    /// Packet `number` (modulo 2^32) has arrived, which is not the next one. Returns the [bitmap](Self::bitmap) with it if
+    /// [`Verdict::Kept`] holds of it; if not, it is to be taken.
+    #[inline]
+    pub fn keep(&mut self, number: u32) -> Option<u64> {
+        let ahead = number.wrapping_sub(self.expected as u32) as i32;
+        let packet = self.expected.wrapping_add_signed(i64::from(ahead));
+        if ahead <= 0 || self.has(packet) {
+            return None;
+        }
+        self.note(packet);
+        Some(self.bitmap(number))
+    }
+
+    /// Packet `number` (modulo 2^32) has arrived. Returns whether [`Verdict::Next`] holds of it; if not, it is to be taken.
+    /// The bitmap is empty afterwards.
+    #[inline(always)]
+    pub fn take_next(&mut self, number: u32) -> bool {
+        let is_next = number == self.expected as u32 && self.count == 0;
+        self.expected += u64::from(is_next);
+        is_next
+    }
+
     /// Packet `number` (modulo 2^32) has arrived.
     #[inline]
     pub fn take(&mut self, number: u32) -> Verdict {
@@ -419,6 +466,13 @@ impl AnyOrder {
         if ahead < 0 || self.has(packet) {
             return Verdict::Duplicate;
         }
+        self.note(packet);
+        Verdict::Kept
+    }
+
+    /// A later packet than the expected one has arrived.
+    #[inline]
+    fn note(&mut self, packet: u64) {
         debug_assert!(packet - self.expected < WINDOW, "the sender is ahead of the receiver's window");
         if self.kept.is_empty() {
             self.kept = vec![0; (WINDOW / 64) as usize];
@@ -426,7 +480,6 @@ impl AnyOrder {
         let (word, bit) = Self::place(packet);
         self.kept[word] |= bit;
         self.count += 1;
-        Verdict::Kept
     }
 
     /// Whether packets after the expected one have arrived.
@@ -671,7 +724,7 @@ mod tests {
     }
 
     /// The bitmap against a list of the packets that have arrived, and the sender's view against the
-    /// receiver's, in random orders with losses.
+    /// receiver's, in random orders with losses; acknowledgements are lost and overtake others, too.
     #[test]
     fn the_sender_knows_what_the_acknowledgements_that_arrive_say() {
         for seed in 0..200 {
@@ -681,7 +734,7 @@ mod tests {
             let repair = [Repair::Threshold, Repair::Lazy, Repair::Never][next(3) as usize];
             let mut flow = flow(repair, Cut::new(packets, 10, 7));
             let (mut receiver, mut arrived, mut known) = (AnyOrder::NEW, vec![false; 300], vec![false; 300]);
-            let (mut wire, mut now) = (Vec::new(), 0);
+            let (mut wire, mut acks, mut now) = (Vec::new(), Vec::new(), 0);
             while !flow.is_done() {
                 now += 1;
                 match next(10) {
@@ -701,6 +754,10 @@ mod tests {
                             assert_eq!(ack.bitmap >> bit & 1 != 0, has, "packet {}", first + bit);
                         }
                         if next(10) > 0 {
+                            acks.push((ack, expected, first));
+                            let late = next(3) == 0;
+                            let place = if late { next(acks.len() as u64) as usize } else { acks.len() - 1 };
+                            let (ack, expected, first) = acks.remove(place);
                             let told = |n: u64| {
                                 n < expected
                                     || n.checked_sub(first)

@@ -21,6 +21,7 @@ pub(crate) fn settings(transport: &Transport, base_rtt: impl FnOnce() -> Time) -
             (_, delay) => delay.unwrap_or_default(),
         },
         delayed_run: false,
+        records: true,
     }
 }
 

@@ -116,7 +116,7 @@ impl Transport for Credits {
         let limit = FIRST_WINDOW.min(packets);
         let account = Account::new(now);
         let mut flow = Outgoing { step, card, start: now, sent: 0, limit, packets, is_ready: false, account };
-        flow.wake(now, index, cx.nics);
+        flow.wake(now, index, &mut cx.home.nics);
         let index = index as usize;
         self.outgoing.resize_with(self.outgoing.len().max(index + 1), || None);
         self.outgoing[index] = Some(flow);
@@ -126,7 +126,7 @@ impl Transport for Credits {
         let flow = self.outgoing[source as usize].as_mut()?;
         let described = &cx.facts.flows[flow.step.flow as usize];
         let sizes = cx.facts.sizes(described.algorithm);
-        let nic = &cx.nics[usize::from(flow.card)];
+        let nic = &cx.home.nics[usize::from(flow.card)];
         flow.account.settle(now, || nic.paused_for(0, source, now));
         flow.account.packet(false);
         let (number, sequence) = (flow.sent as u32, flow.sent * sizes.payload);
@@ -146,15 +146,15 @@ impl Transport for Credits {
     fn sent<E: Effects>(&mut self, source: Source, done: u64, cx: &mut Context<'_, E>) {
         if let Some(flow) = &mut self.outgoing[source as usize] {
             flow.account.sent(done);
-            flow.turn(done, source, cx.nics);
-            cx.nics[usize::from(flow.card)].request_departure(cx.effects);
+            flow.turn(done, source, &cx.home.nics);
+            cx.home.nics[usize::from(flow.card)].request_departure(cx.effects);
         }
     }
 
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         if let Some(flow) = &mut self.outgoing[source as usize] {
             flow.is_ready = false;
-            flow.wake(now, source, cx.nics);
+            flow.wake(now, source, &mut cx.home.nics);
         }
     }
 
@@ -165,7 +165,7 @@ impl Transport for Credits {
                 let source = packet.ack(now).slot;
                 if let Some(flow) = &mut self.outgoing[source as usize] {
                     flow.limit += 1;
-                    flow.wake(now, source, cx.nics);
+                    flow.wake(now, source, &mut cx.home.nics);
                 }
             }
             Kind::Ack => {
@@ -173,7 +173,7 @@ impl Transport for Credits {
                 if let Some(flow) = self.outgoing[ack.slot as usize].take() {
                     let (finish, delivered) = (Time::from_ps(now), Time::from_ps(ack.received));
                     let size = cx.facts.flows[flow.step.flow as usize].size.get();
-                    let view = View { flow: &flow, source: ack.slot, nics: cx.nics, facts: cx.facts };
+                    let view = View { flow: &flow, source: ack.slot, nics: &cx.home.nics, facts: cx.facts };
                     let (record, division) = (view.record_of(finish, size), view.division(now));
                     cx.finished(now, FlowRecord { delivered, ..record }, division);
                 }
@@ -194,7 +194,7 @@ impl Transport for Credits {
         }
         flow.answer(now, now, Packet::own(CREDIT), cx);
         let sizes = cx.facts.plain_sizes();
-        let line = cx.facts.fabric.routes.ports[cx.host as usize][0].rate;
+        let line = cx.facts.fabric.routes.ports[cx.home.node as usize][0].rate;
         self.next = now + line.time_for(Bytes::new(sizes.data(sizes.payload))).ps();
         if !self.turns.is_empty() {
             cx.effects.schedule(Event::new(self.next, rank::RECEIVER, 0));
@@ -251,7 +251,7 @@ impl Incoming {
             bitmap: 0,
         });
         let card = cx.nic_for(self.flow, Way::Back, || hash);
-        cx.nics[usize::from(card)].reply(received, &mut packet, &NO_INT, cx.effects);
+        cx.home.nics[usize::from(card)].reply(received, &mut packet, &NO_INT, cx.effects);
     }
 }
 

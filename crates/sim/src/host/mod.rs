@@ -16,7 +16,7 @@ use incast_net::routing::forwarding::Table;
 
 use nic::Nic;
 use program::{Program, Step};
-use transport::context::Context;
+use transport::context::{Context, Home};
 use transport::{AnyTransport, Shared};
 use work::Work;
 
@@ -30,13 +30,9 @@ use crate::relative::{Progress, State};
 /// A host.
 #[derive(Debug)]
 pub(crate) struct Host {
-    node: NodeId,
-    /// Table that chooses among several ports; a host with one port has none.
-    table: Option<Box<Table>>,
-    nics: Vec<Nic>,
+    home: Home,
     transport: AnyTransport,
     program: Program,
-    work: Option<Box<Work>>,
     /// Sampled flows, by number.
     sampled: Vec<u32>,
 }
@@ -62,8 +58,8 @@ impl Host {
 
     /// Begins to send on every port that is free and for which something waits.
     fn serve<E: Effects>(&mut self, now: u64, facts: &HostFacts, effects: &mut E) {
-        let Self { node, table, nics, transport, work, .. } = self;
-        serve::<false, E>(now, transport, &mut context(facts, *node, table.as_deref(), nics, work, effects));
+        let Self { home, transport, .. } = self;
+        serve::<false, E>(now, transport, &mut context(facts, home, effects));
     }
 }
 
@@ -72,7 +68,7 @@ impl Host {
 #[inline(always)]
 fn serve<const OFTEN: bool, E: Effects>(now: u64, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
     // After most events nothing waits: that is found without a call.
-    if let [nic] = &*cx.nics {
+    if let [nic] = &cx.home.nics[..] {
         if OFTEN && nic.has_waiting() {
             serve_port(now, 0, transport, cx);
         } else if nic.has_waiting() {
@@ -80,8 +76,8 @@ fn serve<const OFTEN: bool, E: Effects>(now: u64, transport: &mut AnyTransport, 
         }
         return;
     }
-    for port in 0..cx.nics.len() {
-        if cx.nics[port].has_waiting() {
+    for port in 0..cx.home.nics.len() {
+        if cx.home.nics[port].has_waiting() {
             serve_port_apart(now, port, transport, cx);
         }
     }
@@ -101,10 +97,10 @@ fn serve_port_apart<E: Effects>(
 /// Serves one port, for which something waits.
 #[inline(always)]
 fn serve_port<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
-    if !cx.nics[port].wire.is_busy(now) {
+    if !cx.home.nics[port].wire.is_busy(now) {
         send_next(now, port, transport, cx);
     }
-    let nic = &mut cx.nics[port];
+    let nic = &mut cx.home.nics[port];
     if nic.has_waiting() && nic.wire.is_busy(now) {
         nic.request_departure(cx.effects);
     }
@@ -113,14 +109,14 @@ fn serve_port<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, c
 /// Begins to send the next packet on a free port, if there is one.
 #[inline(always)]
 fn send_next<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx: &mut Context<'_, E>) {
-    let nic = &mut cx.nics[port];
+    let nic = &mut cx.home.nics[port];
     if nic.has_frames() {
         return nic.send_frame(now, cx.effects);
     }
     if nic.has_replies() && nic.send_reply(now, cx.effects) {
         return;
     }
-    while let Some(source) = cx.nics[port].next_source() {
+    while let Some(source) = cx.home.nics[port].next_source() {
         if transport.serve(now, port, source, cx) {
             return;
         }
@@ -129,16 +125,9 @@ fn send_next<E: Effects>(now: u64, port: usize, transport: &mut AnyTransport, cx
 
 /// Returns the environment of a call to the transport of a host.
 #[inline(always)]
-fn context<'a, E>(
-    facts: &'a HostFacts<'a>,
-    host: NodeId,
-    table: Option<&'a Table>,
-    nics: &'a mut [Nic],
-    work: &'a mut Option<Box<Work>>,
-    effects: &'a mut E,
-) -> Context<'a, E> {
+fn context<'a, E>(facts: &'a HostFacts<'a>, home: &'a mut Home, effects: &'a mut E) -> Context<'a, E> {
     let HostFacts { flows: facts, work: operations } = facts;
-    Context { facts, host, table, nics, work, operations, effects }
+    Context { facts, operations, home, effects }
 }
 
 /// The flow with this index starts.
@@ -171,12 +160,14 @@ impl Host {
         let backpressure = simulation.switch.bfc.is_some();
         let nics = ports.map(|(index, out)| Nic::new(index as PortId, out, queues, backpressure));
         Ok(Self {
-            node: id,
-            table: facts.flows.fabric.routes.tables.of(id).cloned().map(Box::new),
-            nics: nics.collect(),
+            home: Home {
+                node: id,
+                table: facts.flows.fabric.routes.tables.of(id).cloned().map(Box::new),
+                nics: nics.collect(),
+                work: Work::new(id, &facts.work),
+            },
             transport: AnyTransport::new(transports, &facts.flows),
             program: Program::default(),
-            work: Work::new(id, &facts.work),
             sampled: Vec::new(),
         })
     }
@@ -186,17 +177,17 @@ impl Behaviour for Host {
     type Facts<'a> = HostFacts<'a>;
 
     fn first_events(&self, facts: &HostFacts) -> Vec<Event> {
-        let work = self.work.iter().flat_map(|work| work.first_events());
+        let work = self.home.work.iter().flat_map(|work| work.first_events());
         self.program.start_event(0, &facts.work).into_iter().chain(work).collect()
     }
 
     #[inline(never)]
     fn arrive<E: Effects>(&mut self, arrival: Arrival, facts: &HostFacts, effects: &mut E) {
         let Arrival { now, port, packet, int } = arrival;
-        let Self { node, table, nics, transport, work, .. } = self;
-        let cx = &mut context(facts, *node, table.as_deref(), nics, work, effects);
+        let Self { home, transport, .. } = self;
+        let cx = &mut context(facts, home, effects);
         if matches!(packet.kind, Kind::Pause | Kind::Resume | Kind::PauseMap) {
-            cx.nics[usize::from(port)].on_pause(now, packet, int, cx.effects);
+            cx.home.nics[usize::from(port)].on_pause(now, packet, int, cx.effects);
         } else {
             transport.on_packet(now, packet, int, cx);
         }
@@ -206,12 +197,14 @@ impl Behaviour for Host {
     #[inline(never)]
     fn handle<E: Effects>(&mut self, event: Event, facts: &HostFacts, effects: &mut E) {
         let (now, entity) = (event.time(), event.entity());
-        let Self { node, table, nics, transport, program, work, .. } = self;
-        let cx = &mut context(facts, *node, table.as_deref(), nics, work, effects);
+        let Self { home, transport, program, .. } = self;
+        let cx = &mut context(facts, home, effects);
         match event.rank() {
             rank::DEPARTED => {
-                if let Some(source) = cx.nics[entity as usize].departed() {
-                    transport.departed(now, source, cx);
+                if let Some(source) = cx.home.nics[entity as usize].departed()
+                    && transport.follow(now, source, cx)
+                {
+                    return;
                 }
             }
             rank::START => {
@@ -235,9 +228,9 @@ impl Behaviour for Host {
     }
 
     fn reroute<E: Effects>(&mut self, now: u64, table: Table, facts: &HostFacts, effects: &mut E) {
-        let Self { node, nics, transport, work, .. } = self;
-        let table = &**self.table.insert(Box::new(table));
-        let cx = &mut context(facts, *node, Some(table), nics, work, effects);
+        let Self { home, transport, .. } = self;
+        home.table = Some(Box::new(table));
+        let cx = &mut context(facts, home, effects);
         transport.rerouted(now, cx);
         serve::<false, E>(now, transport, cx);
     }
@@ -250,7 +243,7 @@ impl Behaviour for Host {
         facts: &HostFacts,
         effects: &mut E,
     ) {
-        let nic = &mut self.nics[usize::from(port)];
+        let nic = &mut self.home.nics[usize::from(port)];
         if !up && nic.wire.is_paused_at_all() {
             nic.forget_pauses(now, effects);
             self.serve(now, facts, effects);
@@ -259,7 +252,7 @@ impl Behaviour for Host {
 
     fn relate(&self, facts: &HostFacts, state: &mut State, progress: &mut Progress) {
         // Its flows are a matter of the workload, and its table changes with the network.
-        let Self { node, table: _, nics, transport, program: _, work, sampled: _ } = self;
+        let Self { home: Home { node, table: _, nics, work }, transport, program: _, sampled: _ } = self;
         for (port, nic) in nics.iter().enumerate() {
             state.part(|host| format!("card {port} of {host}"));
             nic.relate(state);
@@ -273,21 +266,21 @@ impl Behaviour for Host {
     }
 
     fn egress_mut(&mut self, port: PortId) -> Option<&mut Port> {
-        self.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
+        self.home.nics.get_mut(usize::from(port)).map(|nic| &mut nic.wire)
     }
 }
 
 impl Inspect for Host {
     fn egress(&self, port: PortId) -> Option<&Port> {
-        self.nics.get(usize::from(port)).map(|nic| &nic.wire)
+        self.home.nics.get(usize::from(port)).map(|nic| &nic.wire)
     }
 
     fn queued(&self, port: PortId) -> u64 {
-        self.nics.get(usize::from(port)).map_or(0, |nic| nic.replies_length)
+        self.home.nics.get(usize::from(port)).map_or(0, |nic| nic.replies_length)
     }
 
     fn held_data(&self) -> u64 {
-        let replies = self.nics.iter().flat_map(Nic::waiting_replies);
+        let replies = self.home.nics.iter().flat_map(Nic::waiting_replies);
         replies.filter(|packet| packet.kind == Kind::Data).count() as u64
     }
 
@@ -304,14 +297,14 @@ impl Inspect for Host {
     }
 
     fn each_flow(&self, facts: &FlowFacts, see: &mut dyn FnMut(&dyn FlowView)) {
-        self.transport.each_flow(&self.nics, facts, see);
+        self.transport.each_flow(&self.home.nics, facts, see);
     }
 
     fn unfinished_operations(&self) -> Vec<OperationRecord> {
-        self.work.as_ref().map(|work| work.unfinished()).unwrap_or_default()
+        self.home.work.as_ref().map(|work| work.unfinished()).unwrap_or_default()
     }
 
     fn operation_waits(&self) -> Vec<(u32, String)> {
-        self.work.as_ref().map(|work| work.waits()).unwrap_or_default()
+        self.home.work.as_ref().map(|work| work.waits()).unwrap_or_default()
     }
 }

@@ -299,6 +299,14 @@ impl Nic {
         self.replies_length | self.ready_count != 0 || self.has_frames()
     }
 
+    /// Whether a source whose packets go into `queue`, were it ready now, would be served at once: the port is idle, and
+    /// nothing waits for it.
+    #[inline(always)]
+    pub(crate) fn is_free_for(&self, now: u64, queue: u8, source: Source) -> bool {
+        let queue = queue.min(self.ready.len() as u8 - 1);
+        !self.has_waiting() && !self.wire.is_busy(now) && !self.is_paused(queue, source)
+    }
+
     /// Whether a PFC frame waits.
     #[inline]
     pub(crate) fn has_frames(&self) -> bool {

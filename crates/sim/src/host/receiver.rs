@@ -94,7 +94,7 @@ impl SlowHost {
 
     /// A packet finds no room.
     fn drop(&mut self, port: PortId, packet: &Packet, effects: &mut impl Effects) {
-        let wire = &mut self.host.nics[usize::from(port)].wire;
+        let wire = &mut self.host.home.nics[usize::from(port)].wire;
         wire.drops += 1;
         wire.dropped += u64::from(packet.size);
         wire.receiver_drops += 1;
@@ -145,7 +145,7 @@ impl Behaviour for SlowHost {
         let card = &mut self.cards[usize::from(port)];
         match card.buffer.admit(usize::from(queue), 0, 0, u64::from(packet.size)) {
             Admission::Stay => {}
-            Admission::StayAndPause => self.host.nics[usize::from(port)].ask(now, queue, true),
+            Admission::StayAndPause => self.host.home.nics[usize::from(port)].ask(now, queue, true),
             Admission::Drop => {
                 self.failures += u64::from(card.buffer.is_lossless(usize::from(queue)) && !card.has_failed);
                 effects.tally().counts.lossless += u64::from(card.buffer.may_pause(usize::from(queue)));
@@ -169,7 +169,7 @@ impl Behaviour for SlowHost {
         let Some(mut packet) = card.waiting.pop(&mut self.int) else { return };
         let queue = packet.queue.min(self.queues - 1);
         if card.buffer.release(usize::from(queue), u64::from(packet.size)) {
-            self.host.nics[usize::from(port)].ask(now, queue, false);
+            self.host.home.nics[usize::from(port)].ask(now, queue, false);
             self.host.serve(now, facts, effects);
         }
         self.take_next(now, port, effects);
@@ -192,7 +192,7 @@ impl Behaviour for SlowHost {
     ) {
         self.cards[usize::from(port)].has_failed = true;
         if up {
-            self.host.nics[usize::from(port)].renew_pauses();
+            self.host.home.nics[usize::from(port)].renew_pauses();
             self.host.serve(now, facts, effects);
         }
         self.host.link_turned(now, port, up, facts, effects);

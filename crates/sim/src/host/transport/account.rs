@@ -115,6 +115,19 @@ impl Account {
         }
     }
 
+    /// Whether all time before `now` is divided, and none after it.
+    #[inline(always)]
+    pub(crate) fn is_divided(&self, now: u64) -> bool {
+        self.since == now
+    }
+
+    /// Its sender gets its turn at its card at once, now that its packet has left, [up to which](Self::is_divided) its time is
+    /// divided. `paused` is the paused time so far of what it waits with at its card.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, paused: u64) {
+        (self.limit, self.paused) = (Limit::Card, paused);
+    }
+
     /// A packet is taken, for the first time or `again`.
     #[inline]
     pub(crate) fn packet(&mut self, again: bool) {

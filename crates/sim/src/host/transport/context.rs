@@ -76,6 +76,14 @@ pub(crate) trait Transport {
     /// The last bit of a packet of this source has left.
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>);
 
+    /// Does what [`departed`](Self::departed) does, or at once what follows from it: sends the next packet of the source, if
+    /// nothing else waits in its host, which has one card. Returns whether it has sent one.
+    #[inline(always)]
+    fn follow<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> bool {
+        self.departed(now, source, cx);
+        false
+    }
+
     /// A packet's last bit has arrived.
     fn on_packet<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>);
 
@@ -102,18 +110,26 @@ pub(crate) trait Transport {
     }
 }
 
+/// A host as its transport sees it. One structure, so that a [`Context`] is made with few words: one is made for each
+/// event.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) node: NodeId,
+    /// Table that chooses among several ports; a host with one port has none.
+    pub(crate) table: Option<Box<Table>>,
+    /// The network cards.
+    pub(crate) nics: Vec<Nic>,
+    /// The operations, if there are any.
+    pub(crate) work: Option<Box<Work>>,
+}
+
 /// The environment of a call to a transport.
 pub(crate) struct Context<'a, E> {
     pub(crate) facts: &'a FlowFacts<'a>,
-    /// Its host.
-    pub(crate) host: NodeId,
-    /// The forwarding table of the host, if it has several ports.
-    pub(crate) table: Option<&'a Table>,
-    /// The network cards of its host.
-    pub(crate) nics: &'a mut [Nic],
-    /// The operations of its host, if there are any, and their facts.
-    pub(crate) work: &'a mut Option<Box<Work>>,
+    /// The facts of the operations of its host.
     pub(crate) operations: &'a WorkFacts<'a>,
+    /// Its host.
+    pub(crate) home: &'a mut Home,
     pub(crate) effects: &'a mut E,
 }
 
@@ -122,7 +138,7 @@ impl<E: Effects> Context<'_, E> {
     #[inline(always)]
     pub(crate) fn send(&mut self, now: u64, port: usize, source: Source, packet: &mut Packet) -> u64 {
         self.effects.tally().counts.sent += 1;
-        self.nics[port].send(now, source, packet, &NO_INT, self.effects)
+        self.home.nics[port].send(now, source, packet, &NO_INT, self.effects)
     }
 
     /// A flow from this host is done, whose time is divided so.
@@ -135,7 +151,7 @@ impl<E: Effects> Context<'_, E> {
         tally.counts.last_finish = tally.counts.last_finish.max(now);
         tally.records.flows.push(record);
         tally.records.limits.push(LimitRecord { flow, start, end: Time::from_ps(now), division });
-        if let Some(work) = &mut self.work {
+        if let Some(work) = &mut self.home.work {
             work.sent(now, flow, self.operations, self.effects);
         }
     }
@@ -149,14 +165,14 @@ impl<E: Effects> Context<'_, E> {
         } else {
             counts.near_arrived += u64::from(described.counted);
         }
-        if let Some(work) = &mut self.work {
+        if let Some(work) = &mut self.home.work {
             work.received(now, flow, self.operations, self.effects);
         }
     }
 
     /// The next flow that an operation of the host starts now.
     pub(crate) fn next_flow(&mut self, now: u64) -> Option<u32> {
-        self.work.as_mut()?.advance(now, self.operations, self.effects)
+        self.home.work.as_mut()?.advance(now, self.operations, self.effects)
     }
 }
 
@@ -164,7 +180,7 @@ impl<E> Context<'_, E> {
     /// The network card of its host for packets of a flow with this hash.
     #[inline(always)]
     pub(crate) fn nic_for(&self, flow: u32, way: Way, hash: impl FnOnce() -> u32) -> PortId {
-        match self.table {
+        match &self.home.table {
             None => 0,
             Some(table) => self.facts.nic_for(flow, way, table, hash()),
         }

@@ -85,8 +85,8 @@ macro_rules! transports {
                 match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.serve(now, port, source, cx),)+ }
             }
             #[inline(always)]
-            pub(crate) fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
-                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.departed(now, source, cx),)+ }
+            pub(crate) fn follow<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> bool {
+                match self { $($(#[cfg($cfg)])? Self::$variant(t) => t.follow(now, source, cx),)+ }
             }
             #[inline(always)]
             pub(crate) fn on_packet<E: Effects>(

@@ -17,20 +17,29 @@ pub(super) fn send_back<E: Effects>(
     cx: &mut Context<'_, E>,
 ) {
     let card = cx.nic_for(flow, Way::Back, || packet.path_hash());
-    cx.nics[usize::from(card)].reply(now, packet, int, cx.effects);
+    cx.home.nics[usize::from(card)].reply(now, packet, int, cx.effects);
 }
 
 /// Returns, for a flow that is spread, the hash of the acknowledgement of a packet, with the packet's
 /// entropy, and the bits of its flags by which switches handle it. `hash` is the hash of acknowledgements
 /// without entropy.
-#[inline(never)]
 pub(super) fn path_back(packet: &Packet, flow: u32, hash: u32, facts: &FlowFacts) -> (u32, u8) {
-    let has_entropies = facts.flows[flow as usize].balancing.has_entropies();
+    path_back_by(packet, without_entropy(flow, facts), hash, facts)
+}
+
+/// Returns the hash of a flow's packets without their entropy, if they have one.
+pub(super) fn without_entropy(flow: u32, facts: &FlowFacts) -> Option<u32> {
+    facts.flows[flow as usize].balancing.has_entropies().then(|| facts.hashes(flow).0)
+}
+
+/// Returns what [`path_back`] returns, given what [`without_entropy`] has returned.
+#[inline]
+pub(super) fn path_back_by(packet: &Packet, forth: Option<u32>, hash: u32, facts: &FlowFacts) -> (u32, u8) {
     let policy = match facts.balancing.acknowledgements {
         Acknowledgements::Balanced => packet.policy(),
-        Acknowledgements::OnePath if has_entropies => ONE_PATH,
+        Acknowledgements::OnePath if forth.is_some() => ONE_PATH,
         Acknowledgements::OnePath => 0,
     };
-    let entropy = if has_entropies { packet.hash ^ facts.hashes(flow).0 } else { 0 };
+    let entropy = forth.map_or(0, |forth| packet.hash ^ forth);
     (hash ^ entropy, Packet::policy_flags(policy))
 }

@@ -2,6 +2,7 @@
 //! when the receiver grants them; receivers grant, and senders send, the messages with the fewest bytes left;
 //! switches serve packets by priority levels. There is no congestion control at the sender.
 
+mod line;
 mod priorities;
 mod ranges;
 mod receiver;

@@ -1,11 +1,10 @@
 //! The receiving side: which messages to one host are granted, and what is requested again.
 
-use std::collections::BTreeSet;
-
 use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Kind, NO_INT, Packet};
 use incast_units::{Bytes, Rate};
 
+use super::line::Line;
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data, GRANT, RESEND};
@@ -25,7 +24,7 @@ pub(super) struct Receivers {
     messages: Vec<Message>,
     free: Vec<u32>,
     /// Those of them that need grants and are not given up, in the order in which they are granted.
-    scheduled: BTreeSet<Key>,
+    scheduled: Line<Key>,
     /// Packets on the way of messages that needed grants and have been granted completely, and the number of these
     /// messages. They have no place any longer; what they have on the way takes room.
     full: u64,
@@ -79,6 +78,8 @@ struct Message {
     /// Requests since a new packet last arrived.
     tries: u32,
     given_up: bool,
+    /// The packets that it sends back, without what is their own.
+    reply: Packet,
 }
 
 impl Message {
@@ -92,10 +93,11 @@ impl Message {
         self.packets > self.rtt_packets && self.limit == self.packets
     }
 
-    /// Its place in the order of the messages that need grants.
-    fn key(&self, place: u32) -> Key {
+    /// Its place in the order of the messages that need grants, if it does.
+    fn key(&self, place: u32) -> Option<Key> {
         let granted = u64::from(self.limit) * self.payload;
-        (self.size.saturating_sub(granted), self.size, self.slot, place)
+        let key = (self.size.saturating_sub(granted), self.size, self.slot, place);
+        (self.limit < self.packets).then_some(key)
     }
 
     /// Returns its place in the order of the messages of which the least is missing.
@@ -119,6 +121,11 @@ impl Message {
             self.timer = due;
             effects.schedule(Event::new(due, rank::RECEIVER, self.slot));
         }
+    }
+
+    /// Sends one of Homa's own packets to its sender.
+    fn send<E: Effects>(&self, now: u64, op: u8, control: &Control, flow: u32, cx: &mut Context<'_, E>) {
+        send(now, Packet { kind: Kind::Own, hops: op, body: control.body(), ..self.reply }, flow, cx);
     }
 
     /// Returns the content of a grant or a request for it.
@@ -164,8 +171,7 @@ impl Receivers {
         if message.arrived.add(number, number + 1) == 0 {
             // Its sender does not know whether anything of it has arrived.
             if number == 0 {
-                let control = message.control(now, incoming.peer);
-                send(now, Packet { body: control.body(), ..Packet::own(GRANT) }, incoming.flow, cx);
+                message.send(now, GRANT, &message.control(now, incoming.peer), incoming.flow, cx);
             }
             return;
         }
@@ -194,8 +200,7 @@ impl Receivers {
         message.arm(priorities, cx.effects);
         if message.count == message.rtt_packets && message.limit == message.count {
             // It waits for its turn. Its sender need not find out whether anything has arrived.
-            let control = message.control(now, incoming.peer);
-            send(now, Packet { body: control.body(), ..Packet::own(GRANT) }, incoming.flow, cx);
+            message.send(now, GRANT, &message.control(now, incoming.peer), incoming.flow, cx);
         }
     }
 
@@ -215,9 +220,8 @@ impl Receivers {
         if message.is_full() {
             self.full += message.outstanding();
             self.full_messages += 1;
-        } else if message.limit < message.packets {
-            self.scheduled.insert(message.key(place));
         }
+        self.scheduled.replace(None, message.key(place));
     }
 
     /// It does so no longer.
@@ -226,9 +230,8 @@ impl Receivers {
         if message.is_full() {
             self.full -= message.outstanding();
             self.full_messages -= 1;
-        } else {
-            self.scheduled.remove(&message.key(place));
         }
+        self.scheduled.replace(message.key(place), None);
     }
 
     /// The first packet of a message has arrived.
@@ -262,6 +265,7 @@ impl Receivers {
             timer: NEVER,
             tries: 0,
             given_up: false,
+            reply: blank_reply(incoming.flow, facts),
         };
         self.outstanding += message.outstanding();
         let place = self.free.pop().unwrap_or(self.messages.len() as u32);
@@ -281,7 +285,7 @@ impl Receivers {
     fn grant<E: Effects>(&mut self, now: u64, priorities: &Priorities, cx: &mut Context<'_, E>) {
         let mut active = std::mem::take(&mut self.active);
         active.clear();
-        for &(.., place) in &self.scheduled {
+        for &(.., place) in self.scheduled.iter() {
             let source = self.messages[place as usize].source;
             if active.iter().all(|other| self.messages[*other as usize].source != source) {
                 active.push(place);
@@ -338,15 +342,20 @@ impl Receivers {
         if more == 0 {
             return 0;
         }
-        self.delist(place);
-        self.messages[place as usize].limit += more as u32;
-        self.enlist(place);
-        self.outstanding += more;
+        // It is in the order of those that need grants, as it needs more.
         let message = &mut self.messages[place as usize];
+        let before = message.key(place);
+        message.limit += more as u32;
+        self.scheduled.replace(before, message.key(place));
+        if message.is_full() {
+            self.full += message.outstanding();
+            self.full_messages += 1;
+        }
+        self.outstanding += more;
         message.level = level;
         message.touch(now, self.busy);
         let Incoming { flow, peer, .. } = self.incoming[message.slot as usize];
-        send(now, Packet { body: message.control(now, peer).body(), ..Packet::own(GRANT) }, flow, cx);
+        message.send(now, GRANT, &message.control(now, peer), flow, cx);
         message.arm(priorities, cx.effects);
         more
     }
@@ -389,8 +398,7 @@ impl Receivers {
             message.touch(now, self.busy);
             let control = message.control(now, peer);
             for (first, limit) in message.arrived.gaps(message.limit) {
-                let body = Control { first, limit, ..control }.body();
-                send(now, Packet { body, ..Packet::own(RESEND) }, flow, cx);
+                message.send(now, RESEND, &Control { first, limit, ..control }, flow, cx);
             }
             message.arm(priorities, cx.effects);
         } else {
@@ -404,7 +412,7 @@ impl Receivers {
 
 /// Returns the time that a packet takes on the links to the host together. (ps)
 fn link_time<E>(size: u16, cx: &Context<'_, E>) -> u64 {
-    let links = &cx.facts.fabric.routes.ports[cx.host as usize];
+    let links = &cx.facts.fabric.routes.ports[cx.home.node as usize];
     let rate = links.iter().map(|link| link.rate.bps()).fold(0, u64::saturating_add);
     Rate::from_bps(rate).time_for(Bytes::new(u64::from(size))).ps()
 }
@@ -417,7 +425,7 @@ fn acknowledge<E: Effects>(
     incoming: &Incoming,
     cx: &mut Context<'_, E>,
 ) {
-    let mut packet = Packet::blank(Kind::Ack);
+    let mut packet = blank_reply(incoming.flow, cx.facts);
     packet.set_ack(&Ack {
         sent,
         received: completed,
@@ -434,18 +442,21 @@ fn acknowledge<E: Effects>(
     send(now, packet, incoming.flow, cx);
 }
 
-/// Sends a packet with this kind and body to the sender of a message.
-fn send<E: Effects>(now: u64, packet: Packet, flow: u32, cx: &mut Context<'_, E>) {
-    let described = &cx.facts.flows[flow as usize];
-    let mut packet = Packet {
-        destination: cx.facts.address(flow, Way::Back),
-        hash: cx.facts.hashes(flow).1,
-        size: cx.facts.sizes(described.algorithm).ack as u16,
+/// Returns a packet to the sender of a message, without what is its own.
+fn blank_reply(flow: u32, facts: &FlowFacts) -> Packet {
+    Packet {
+        destination: facts.address(flow, Way::Back),
+        hash: facts.hashes(flow).1,
+        size: facts.sizes(facts.flows[flow as usize].algorithm).ack as u16,
         queue: TOP,
-        ..packet
-    };
+        ..Packet::blank(Kind::Ack)
+    }
+}
+
+/// Sends a packet to the sender of a message.
+fn send<E: Effects>(now: u64, mut packet: Packet, flow: u32, cx: &mut Context<'_, E>) {
     let card = cx.nic_for(flow, Way::Back, || packet.hash);
-    cx.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
+    cx.home.nics[usize::from(card)].reply(now, &mut packet, &NO_INT, cx.effects);
 }
 
 #[cfg(test)]
@@ -454,6 +465,7 @@ mod tests {
     use crate::example::transport::tests::star;
     use crate::facts::Facts;
     use crate::host::nic::Nic;
+    use crate::host::transport::context::Home;
     use incast_net::describe::network::PortId;
     use incast_net::describe::transport::{Kind as Transport, RttBytes};
     use incast_net::describe::{Simulation, flow};
@@ -518,10 +530,9 @@ mod tests {
         let mut receivers = Receivers::default();
         let host = sizes.len() as u32;
         let out = facts.fabric.routes.ports[host as usize][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
-        let work = &mut None;
-        let mut cx =
-            Context { facts, host, table: None, nics: &mut nics, work, operations, effects: &mut effects };
+        let nics = vec![Nic::new(0, &out, 8, false)];
+        let (mut home, mut effects) = (Home { node: host, table: None, nics, work: None }, Sent::default());
+        let mut cx = Context { facts, operations, home: &mut home, effects: &mut effects };
         let data = |slot: u32, number: u64| Data {
             sequence: number * 1000,
             sent: 0,
@@ -607,10 +618,9 @@ mod tests {
         let priorities = Priorities::new(&simulation, &facts.fabric.routes, facts.plain_sizes()).unwrap();
         let mut receivers = Receivers::default();
         let out = facts.fabric.routes.ports[3][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
-        let work = &mut None;
-        let mut cx =
-            Context { facts, host: 3, table: None, nics: &mut nics, work, operations, effects: &mut effects };
+        let nics = vec![Nic::new(0, &out, 8, false)];
+        let (mut home, mut effects) = (Home { node: 3, table: None, nics, work: None }, Sent::default());
+        let mut cx = Context { facts, operations, home: &mut home, effects: &mut effects };
         for (slot, size) in [(0, 20_000), (1, 30_000), (2, 40_000)] {
             receivers.add(slot, slot);
             let data = Data { sequence: 0, sent: 0, slot, size, payload: 1000 };
@@ -626,7 +636,7 @@ mod tests {
         // The grants go out in the highest queue, at once while the port is idle.
         assert_eq!(effects.packets.len(), 1);
         assert_eq!((effects.packets[0].op(), effects.packets[0].queue), (Some(GRANT), 0));
-        assert_eq!(nics[0].waiting_replies().count(), 1);
+        assert_eq!(home.nics[0].waiting_replies().count(), 1);
     }
 
     #[test]
@@ -638,10 +648,9 @@ mod tests {
         let mut receivers = Receivers::default();
         receivers.add(0, 0);
         let out = facts.fabric.routes.ports[1][0];
-        let (mut nics, mut effects) = ([Nic::new(0, &out, 8, false)], Sent::default());
-        let work = &mut None;
-        let mut cx =
-            Context { facts, host: 1, table: None, nics: &mut nics, work, operations, effects: &mut effects };
+        let nics = vec![Nic::new(0, &out, 8, false)];
+        let (mut home, mut effects) = (Home { node: 1, table: None, nics, work: None }, Sent::default());
+        let mut cx = Context { facts, operations, home: &mut home, effects: &mut effects };
         let data = Data { sequence: 0, sent: 0, slot: 0, size: 20_000, payload: 1000 };
         let packet = Packet { body: data.body(), ..Packet::blank(Kind::Data) };
         receivers.on_data(0, &packet, &priorities, &mut cx);
@@ -656,11 +665,11 @@ mod tests {
         }
         // Five times packets 1 to 10.
         assert_eq!(requests, 5);
-        assert_eq!(receivers.scheduled.len(), 0);
+        assert_eq!(receivers.scheduled.iter().count(), 0);
         // Its first packet once more: it is requested again a millisecond later.
         receivers.on_data(10 * ms, &packet, &priorities, &mut cx);
         assert_eq!((receivers.messages[0].given_up, receivers.outstanding), (false, 10));
-        assert_eq!(receivers.scheduled.len(), 1);
+        assert_eq!(receivers.scheduled.iter().count(), 1);
         assert_eq!(receivers.messages[0].timer, 11 * ms);
         receivers.on_timer(11 * ms, 0, &priorities, &mut cx);
         let sent = effects.packets.iter().map(|packet| (packet.op(), Control::of(&packet.body)));

@@ -1,7 +1,5 @@
 //! The sending side: the messages from one host, of which the one with the fewest bytes left is sent first.
 
-use std::collections::BTreeSet;
-
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::network::PortId;
 use incast_net::packet::{Kind, Packet};
@@ -9,6 +7,7 @@ use incast_net::queue_set::QueueSet;
 use incast_net::record::{Division, FlowRecord, FlowSample, Limit};
 use incast_units::{Bytes, Rate, Time};
 
+use super::line::Line;
 use super::priorities::{Priorities, TOP};
 use super::ranges::Ranges;
 use super::wire::{Control, Data, GRANT};
@@ -46,7 +45,7 @@ pub(super) struct Senders {
 #[derive(Debug, Default)]
 struct Outbox {
     /// By bytes left, index, and position.
-    waiting: BTreeSet<(u64, u32, u32)>,
+    waiting: Line<(u64, u32, u32)>,
     /// Number of them that wait at each level.
     count: Vec<u32>,
     /// Levels that are in the card's list of ready sources.
@@ -206,6 +205,7 @@ impl Message {
     }
 
     /// Names what keeps its next packet back from now on.
+    #[inline]
     fn turn(&mut self, now: u64, nics: &[Nic]) {
         let (limit, paused) = (self.limit(), self.paused_for(now, nics));
         self.account.turn(now, limit, || 0, || paused);
@@ -348,13 +348,22 @@ impl Senders {
     }
 
     /// The outbox of a network card.
+    #[inline]
     fn outbox(&mut self, port: PortId, levels: u8) -> &mut Outbox {
         let port = usize::from(port);
-        while self.outboxes.len() <= port {
-            let count = vec![0; usize::from(levels)];
-            self.outboxes.push(Outbox { count, leaving: NOWHERE, ..Outbox::default() });
+        if self.outboxes.len() <= port {
+            self.add_outboxes(port, levels);
         }
         &mut self.outboxes[port]
+    }
+
+    /// Makes the outboxes up to the one of this card.
+    #[cold]
+    fn add_outboxes(&mut self, port: usize, levels: u8) {
+        self.outboxes.resize_with(port + 1, || {
+            let count = vec![0; usize::from(levels)];
+            Outbox { count, leaving: NOWHERE, ..Outbox::default() }
+        });
     }
 
     /// A message has changed: updates what it has waiting, and its timer.
@@ -364,23 +373,27 @@ impl Senders {
         let offer = if message.active { message.offer() } else { None };
         let level = |offer: Option<(u64, u8)>| offer.map(|(_, level)| level);
         if level(offer) != level(message.offered) {
-            let paused = message.paused_for(now, cx.nics);
+            let paused = message.paused_for(now, &cx.home.nics);
             message.account.settle(now, || paused);
         }
         let before = std::mem::replace(&mut message.offered, offer);
-        message.turn(now, cx.nics);
+        message.turn(now, &cx.home.nics);
         if offer.is_none() && message.active {
             message.arm(priorities, cx.effects);
         }
         let outbox = self.outbox(port, priorities.levels);
-        if let Some((left, level)) = before {
-            outbox.waiting.remove(&(left, index, place));
-            outbox.count[usize::from(level)] -= 1;
+        if before != offer {
+            let waits = |(left, _)| (left, index, place);
+            outbox.waiting.replace(before.map(waits), offer.map(waits));
+            if let Some((_, level)) = before {
+                outbox.count[usize::from(level)] -= 1;
+            }
+            if let Some((_, level)) = offer {
+                outbox.count[usize::from(level)] += 1;
+            }
         }
-        if let Some((left, level)) = offer {
-            outbox.waiting.insert((left, index, place));
-            outbox.count[usize::from(level)] += 1;
-            outbox.ready(level, port, &mut cx.nics[usize::from(port)]);
+        if let Some((_, level)) = offer {
+            outbox.ready(level, port, &mut cx.home.nics[usize::from(port)]);
         }
     }
 
@@ -396,7 +409,7 @@ impl Senders {
         let (port, level) = ((source >> 8) as PortId, source as u8);
         let outbox = &mut self.outboxes[usize::from(port)];
         outbox.ready.remove(level);
-        let wire = &cx.nics[usize::from(port)].wire;
+        let wire = &cx.home.nics[usize::from(port)].wire;
         let messages = &self.messages;
         let level_of = |place: u32| messages[place as usize].offered.map(|(_, level)| level);
         let (place, of_packet) = outbox
@@ -405,14 +418,14 @@ impl Senders {
             .filter_map(|&(_, _, place)| Some((place, level_of(place)?)))
             .find(|&(_, level)| !wire.is_paused(level))?;
         let message = &mut self.messages[place as usize];
-        let paused = message.paused_for(now, cx.nics);
+        let paused = message.paused_for(now, &cx.home.nics);
         message.account.settle(now, || paused);
         let packet = message.take(now, of_packet, cx.facts);
         self.settle(now, place, priorities, cx);
         let outbox = &mut self.outboxes[usize::from(port)];
         outbox.leaving = place;
         if outbox.count[usize::from(level)] > 0 {
-            outbox.ready(level, port, &mut cx.nics[usize::from(port)]);
+            outbox.ready(level, port, &mut cx.home.nics[usize::from(port)]);
         }
         Some(packet)
     }
@@ -427,7 +440,7 @@ impl Senders {
     pub(super) fn departed<E>(&mut self, now: u64, source: Source, cx: &Context<'_, E>) {
         let place = self.outboxes[(source >> 8) as usize].leaving;
         if let Some(message) = self.messages.get_mut(place as usize).filter(|message| message.active) {
-            message.turn(now, cx.nics);
+            message.turn(now, &cx.home.nics);
         }
     }
 
@@ -469,7 +482,7 @@ impl Senders {
         let delivered = Time::from_ps(ack.received);
         let record = message.record(Time::from_ps(now), delivered, message.size, cx.facts);
         let late = (now - ack.sent).saturating_sub(record.base_rtt.ps());
-        let division = message.division(now, late, cx.nics);
+        let division = message.division(now, late, &cx.home.nics);
         message.active = false;
         self.places[message.index as usize] = NOWHERE;
         self.free.push(place);

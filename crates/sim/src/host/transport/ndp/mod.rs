@@ -96,11 +96,11 @@ impl Ndp {
     /// The state of a flow has changed: makes it ready if it may send.
     fn wake<E: Effects>(&mut self, now: u64, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
-        sender.turn(now, place, &cx.nics[usize::from(sender.port)]);
+        sender.turn(now, place, &cx.home.nics[usize::from(sender.port)]);
         if !sender.may_send() || matches!(sender.state, State::Ready | State::Done) {
             return;
         }
-        let nic = &mut cx.nics[usize::from(sender.port)];
+        let nic = &mut cx.home.nics[usize::from(sender.port)];
         if sender.state == State::Leaving && nic.is_leaving(now, place) {
             nic.request_departure(cx.effects);
         } else {
@@ -120,7 +120,7 @@ impl Ndp {
         cx: &mut Context<'_, E>,
     ) {
         let sender = &mut self.senders[place as usize];
-        let nic = &mut cx.nics[usize::from(sender.port)];
+        let nic = &mut cx.home.nics[usize::from(sender.port)];
         let record = sender.record(Time::from_ps(now), Time::from_ps(delivered), cx.facts);
         let late = sent.map_or(0, |sent| (now - sent).saturating_sub(record.base_rtt.ps()));
         let division = sender.account.division(now, late, || nic.paused_for(sender.queue, place, now));
@@ -194,7 +194,7 @@ impl Transport for Ndp {
             // An answer has taken what it had to send; its wait for answers lasts.
             return None;
         }
-        let nic = &cx.nics[usize::from(sender.port)];
+        let nic = &cx.home.nics[usize::from(sender.port)];
         sender.account.settle(now, || nic.paused_for(sender.queue, source, now));
         sender.next_packet(now, source, cx.facts, cx.effects)
     }
@@ -204,9 +204,9 @@ impl Transport for Ndp {
         let sender = &mut self.senders[source as usize];
         sender.state = State::Leaving;
         sender.account.sent(done);
-        sender.turn(done, source, &cx.nics[usize::from(sender.port)]);
+        sender.turn(done, source, &cx.home.nics[usize::from(sender.port)]);
         if sender.may_send() {
-            cx.nics[usize::from(sender.port)].request_departure(cx.effects);
+            cx.home.nics[usize::from(sender.port)].request_departure(cx.effects);
         }
     }
 
@@ -245,12 +245,12 @@ impl Transport for Ndp {
                 continue;
             }
             let before = std::mem::replace(&mut sender.port, port);
-            let card = &cx.nics[usize::from(before)];
+            let card = &cx.home.nics[usize::from(before)];
             sender.account.change_card(now, || card.paused_for(sender.queue, place, now));
             if sender.state == State::Ready {
-                cx.nics[usize::from(before)].remove(sender.queue, place);
-                cx.nics[usize::from(port)].push(sender.queue, place);
-                sender.turn(now, place, &cx.nics[usize::from(port)]);
+                cx.home.nics[usize::from(before)].remove(sender.queue, place);
+                cx.home.nics[usize::from(port)].push(sender.queue, place);
+                sender.turn(now, place, &cx.home.nics[usize::from(port)]);
             } else {
                 // Its packet that is leaving by the other card holds it up no longer.
                 self.wake(now, place, cx);

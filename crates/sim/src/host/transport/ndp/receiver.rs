@@ -183,7 +183,7 @@ impl Receivers {
 /// Returns the time between two pulls: one full data packet at the pull rate. (ps)
 fn spacing<E>(cx: &Context<'_, E>) -> u64 {
     let (facts, sizes) = (cx.facts, cx.facts.sizes(0));
-    let line = facts.fabric.routes.ports[cx.host as usize][0].rate;
+    let line = facts.fabric.routes.ports[cx.home.node as usize][0].rate;
     let rate = incast_units::Rate::from_bps(facts.transport.ndp.pull_rate.scale(line.bps()).max(1));
     rate.time_for(Bytes::new(sizes.data(sizes.payload))).ps()
 }

@@ -13,7 +13,7 @@ use incast_cc::params::Value;
 use incast_engine::event::{Effects, Event};
 use incast_net::describe::Simulation;
 use incast_net::describe::algorithm::Controllers;
-use incast_net::packet::{IntRecords, Kind, Packet, flag, unpack_int};
+use incast_net::packet::{Ack, IntRecords, Kind, Packet, flag, unpack_int};
 use incast_net::record::{Division, FlowRecord, FlowSample};
 use incast_units::Time;
 
@@ -69,7 +69,7 @@ impl Window {
     #[inline(never)]
     fn wake_by<E: Effects>(&mut self, now: u64, answered: bool, place: u32, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[place as usize];
-        sender.wake(sender.prospect(), now, now, answered, place, cx);
+        sender.wake(sender.prospect(), now, now, answered, place, &mut self.controllers, cx);
     }
 
     /// A flow is done, or the first messages of a connection are, perhaps by an acknowledgement: records them. Frees the
@@ -88,7 +88,7 @@ impl Window {
         }
         self.places[sender.message.index as usize] = NOT_UNDER_WAY;
         let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
-        let division = sender.division(now, answered, place, &cx.nics[usize::from(sender.port)]);
+        let division = sender.division(now, answered, place, &cx.home.nics[usize::from(sender.port)]);
         self.release(place, cx);
         cx.finished(now, record, division);
     }
@@ -106,7 +106,7 @@ impl Window {
         let sender = &mut self.senders[place as usize];
         let more = loop {
             let record = sender.record(&sender.message, Time::from_ps(now), delivered, cx.facts);
-            let division = sender.division(now, answered, place, &cx.nics[usize::from(sender.port)]);
+            let division = sender.division(now, answered, place, &cx.home.nics[usize::from(sender.port)]);
             cx.finished(now, record, division);
             match sender.advance() {
                 Some(true) => {}
@@ -184,17 +184,50 @@ impl Window {
         cx: &mut Context<'_, E>,
     ) {
         let body = packet.ack(now);
-        let Some(place) = self.place(body.slot) else { return };
+        let Some(&place) = self.places.get(body.slot as usize) else { return };
+        // A flow that is not under way has a place that no sender has.
+        let Some(sender) = self.senders.get(place as usize) else { return };
         if packet.is(flag::INT) {
             unpack_int(int, packet.hops, &cx.facts.fabric.rates, &mut self.stack);
         } else {
             self.stack.count = 0;
         }
+        if E::DEPARTURES_WAIT && sender.is_answered_plainly {
+            self.acknowledged_by::<true, E>(now, place, packet, body, cx);
+        } else {
+            self.acknowledged_specially(now, place, packet, cx);
+        }
+    }
+
+    /// Like [`Self::acknowledged_by`], apart from the acknowledgements of most flows, which need less.
+    #[inline(never)]
+    fn acknowledged_specially<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        packet: &Packet,
+        cx: &mut Context<'_, E>,
+    ) {
+        // Read once more: what is passed by its address is in no register of the caller.
+        self.acknowledged_by::<false, E>(now, place, packet, packet.ack(now), cx);
+    }
+
+    /// An acknowledgement or a NACK of the flow of the sender at `place` has arrived, which says `body`; its telemetry is in
+    /// `stack`. `PLAIN` says that the sender [is answered plainly](Sender::is_answered_plainly).
+    #[inline(always)]
+    fn acknowledged_by<const PLAIN: bool, E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        packet: &Packet,
+        body: Ack,
+        cx: &mut Context<'_, E>,
+    ) {
         let sender = &mut self.senders[place as usize];
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
-        match sender.acknowledged(now, place, packet, body, &self.stack, controllers, cx) {
-            Some(prospect) => sender.wake(prospect, now, now, true, place, cx),
+        match sender.acknowledged::<PLAIN, E>(now, place, packet, body, &self.stack, controllers, cx) {
+            Some(prospect) => sender.wake(prospect, now, now, true, place, &mut self.controllers, cx),
             None => self.finish(now, place, Time::from_ps(body.received), true, cx),
         }
     }
@@ -212,7 +245,8 @@ impl Window {
 
 impl Sender {
     /// Its state has changed, perhaps by an acknowledgement; it could have sent since `since`. Makes it ready or sets its
-    /// pacing timer if it may send.
+    /// pacing timer if it may send. If nothing else waits in its host, it is served at once.
+    #[allow(clippy::too_many_arguments, reason = "a change, and what sends a packet")]
     #[inline(always)]
     fn wake<E: Effects>(
         &mut self,
@@ -221,9 +255,11 @@ impl Sender {
         since: u64,
         answered: bool,
         place: u32,
+        controllers: &mut [Option<Box<dyn Controllers>>],
         cx: &mut Context<'_, E>,
     ) {
-        let nic = &mut cx.nics[usize::from(self.port)];
+        let has_one_card = cx.home.nics.len() == 1;
+        let nic = &mut cx.home.nics[usize::from(self.port)];
         let may_send = prospect.may_send();
         if may_send && self.state == State::Leaving && nic.is_leaving(now, place) {
             // Its limit after that is named when the packet has left.
@@ -239,11 +275,52 @@ impl Sender {
         if self.next_at <= now {
             // Time in which it had nothing to send or no window is not made up.
             self.next_at = self.next_at.max(since);
+            if E::DEPARTURES_WAIT && may_send && has_one_card && nic.is_free_for(now, self.queue, place) {
+                return self.send_apart(now, place, controllers, cx);
+            }
             self.state = State::Ready;
             nic.push(self.queue, place);
         } else {
             self.pace(now, place, cx.facts, cx.effects);
         }
+    }
+
+    /// Its turn has come at its card, which is free: sends packet `number`, which is the next one.
+    #[allow(clippy::too_many_arguments, reason = "a packet, and what it is made with")]
+    #[inline(always)]
+    fn send<E: Effects>(
+        &mut self,
+        now: u64,
+        port: usize,
+        place: u32,
+        number: u64,
+        controllers: &mut [Option<Box<dyn Controllers>>],
+        cx: &mut Context<'_, E>,
+    ) {
+        let mut packet = self.template;
+        self.next_packet(now, place, number, &mut packet, controllers, cx.facts, cx.effects);
+        let done = cx.send(now, port, place, &mut packet);
+        match self.sent(done) {
+            Some(true) => cx.home.nics[port].request_departure(cx.effects),
+            Some(false) => self.pace(done, place, cx.facts, cx.effects),
+            None => {}
+        }
+    }
+
+    /// Sends its next packet, apart from what has made it ready.
+    #[inline(never)]
+    fn send_apart<E: Effects>(
+        &mut self,
+        now: u64,
+        place: u32,
+        controllers: &mut [Option<Box<dyn Controllers>>],
+        cx: &mut Context<'_, E>,
+    ) {
+        let Some(number) = self.sendable() else { return };
+        let (queue, port) = (self.queue, usize::from(self.port));
+        let nic = &cx.home.nics[port];
+        self.account.settle(now, || nic.paused_for(queue, place, now));
+        self.send(now, port, place, number, controllers, cx);
     }
 }
 
@@ -277,15 +354,14 @@ impl Transport for Window {
         }
         let start = Time::from_ps(now);
         let path = cx.facts.path(step.flow, start);
-        let mut sender = Sender::new(now, index, step, path.base_rtt, cx);
         let place = self.free.pop().unwrap_or(self.senders.len() as u32);
-        let algorithm = usize::from(sender.algorithm);
+        let algorithm = usize::from(cx.facts.flows[step.flow as usize].algorithm);
         if self.controllers.len() <= algorithm {
             self.controllers.resize_with(algorithm + 1, || None);
         }
         let controllers =
             self.controllers[algorithm].get_or_insert_with(|| cx.facts.algorithms[algorithm].controllers());
-        sender.tells_sent = controllers.hears_sent();
+        let mut sender = Sender::new(now, index, step, path.base_rtt, controllers.hears_sent(), cx);
         let controller = controllers.start(&cx.facts.seen(step.flow, path), start);
         sender.begin(now, place, controller, cx.effects);
         if let Some(stop) = sender.stop_event(cx.facts) {
@@ -318,33 +394,47 @@ impl Transport for Window {
             return false;
         }
         let Some(number) = sender.sendable().filter(|_| sender.next_at <= now) else {
-            sender.miss_turn(now, source, &cx.nics[port], cx.facts, cx.effects);
+            sender.miss_turn(now, source, &cx.home.nics[port], cx.facts, cx.effects);
             return false;
         };
-        let (queue, nics) = (sender.queue, &*cx.nics);
+        let (queue, nics) = (sender.queue, &*cx.home.nics);
         sender.account.settle(now, || nics[port].paused_for(queue, source, now));
-        let mut packet = Packet::blank(Kind::Data);
-        sender.next_packet(now, source, number, &mut packet, &mut self.controllers, cx.facts, cx.effects);
-        let done = cx.send(now, port, source, &mut packet);
-        match sender.sent(done) {
-            Some(true) => cx.nics[port].request_departure(cx.effects),
-            Some(false) => sender.pace(done, source, cx.facts, cx.effects),
-            None => {}
-        }
+        sender.send(now, port, source, number, &mut self.controllers, cx);
         true
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn departed<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) {
         let sender = &mut self.senders[source as usize];
         match sender.state {
-            State::Leaving => sender.wake(sender.prospect(), now, 0, false, source, cx),
+            State::Leaving => {
+                sender.wake(sender.prospect(), now, 0, false, source, &mut self.controllers, cx);
+            }
             // A higher rate made it ready while its packet left: it waits for the card from now on.
             State::Ready => {
-                sender.turn(now, false, source, &cx.nics[usize::from(sender.port)]);
+                sender.turn(now, false, source, &cx.home.nics[usize::from(sender.port)]);
             }
             _ => {}
         }
+    }
+
+    #[inline(always)]
+    fn follow<E: Effects>(&mut self, now: u64, source: Source, cx: &mut Context<'_, E>) -> bool {
+        let sender = &mut self.senders[source as usize];
+        if E::DEPARTURES_WAIT
+            && sender.state == State::Leaving
+            && sender.next_at <= now
+            && let Some(number) = sender.sendable()
+            && let [nic] = &cx.home.nics[..]
+            && nic.is_free_for(now, sender.queue, source)
+            && sender.account.is_divided(now)
+        {
+            sender.account.follow(nic.paused_for(sender.queue, source, now));
+            sender.send(now, 0, source, number, &mut self.controllers, cx);
+            return true;
+        }
+        self.departed(now, source, cx);
+        false
     }
 
     #[inline(always)]
@@ -381,11 +471,11 @@ impl Transport for Window {
                 continue;
             }
             let before = std::mem::replace(&mut sender.port, port);
-            sender.change_card(now, place, &cx.nics[usize::from(before)]);
+            sender.change_card(now, place, &cx.home.nics[usize::from(before)]);
             if sender.state == State::Ready {
-                cx.nics[usize::from(before)].remove(sender.queue, place);
-                cx.nics[usize::from(port)].push(sender.queue, place);
-                sender.turn(now, false, place, &cx.nics[usize::from(port)]);
+                cx.home.nics[usize::from(before)].remove(sender.queue, place);
+                cx.home.nics[usize::from(port)].push(sender.queue, place);
+                sender.turn(now, false, place, &cx.home.nics[usize::from(port)]);
             } else {
                 // Its packet that is leaving by the other card holds it up no longer.
                 self.wake(now, place, cx);
@@ -402,7 +492,12 @@ impl Transport for Window {
         let Some(controllers) = &mut self.controllers[usize::from(sender.algorithm)] else { return };
         let controllers = controllers.as_mut();
         let changed = match event.rank() {
-            rank::PACED => sender.paced_until(now),
+            rank::PACED => {
+                if sender.paced_until(now) {
+                    sender.wake(sender.prospect(), now, now, false, entity, &mut self.controllers, cx);
+                }
+                return;
+            }
             rank::RETRANSMIT => sender.retransmit_timer(now, entity, controllers, cx.facts, cx.effects),
             rank::CONTROL => sender.control_timer(now, entity, controllers, cx.effects),
             _ => false,

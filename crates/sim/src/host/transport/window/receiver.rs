@@ -1,19 +1,28 @@
 //! The receiving side of the flows to one host: in-order delivery, acknowledgements, NACKs and CNPs.
 
+mod answers;
+mod order;
+
 use std::collections::BTreeMap;
 
-use incast_cc::receiver::{Arrival, Echo, OpenFlows, Receiver as Rules, ReceiverRules};
+use incast_cc::receiver::{Arrival, OpenFlows, Receiver as Rules, ReceiverRules};
 use incast_cc::relative::{Origin, Relate};
 use incast_engine::event::{Effects, Event};
 use incast_net::packet::{Ack, Data, IntRecords, Kind, NO_INT, Packet, flag};
-use incast_units::{Bytes, Time};
+use incast_units::Time;
 
-use crate::facts::flows::{FlowFacts, Way};
+use answers::{
+    acknowledgement, arrival, bitmap_flag, blank_reply, echo_of, reply_of, reply_to, send_answer,
+    send_notification, spread_reply,
+};
+use order::Order;
+
+use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
 use crate::host::transport::incoming::{Incoming, NOWHERE};
-use crate::host::transport::reply::{path_back, send_back};
+use crate::host::transport::reply::{send_back, without_entropy};
 use crate::rank;
-use crate::recovery::{AnyOrder, InOrder, Verdict, keeps};
+use crate::recovery::{Verdict, keeps};
 use crate::relative::State as Relative;
 
 /// The flows to one host.
@@ -33,38 +42,6 @@ pub(super) struct Receivers {
 
 /// A time that is never reached.
 const NEVER: u64 = u64::MAX;
-
-/// Record of the packets of a flow that have arrived.
-#[derive(Debug)]
-enum Order {
-    InOrder(InOrder),
-    Any(AnyOrder),
-}
-
-impl Order {
-    fn new(facts: &FlowFacts) -> Self {
-        if keeps(facts.transport.recovery) { Self::Any(AnyOrder::NEW) } else { Self::InOrder(InOrder::NEW) }
-    }
-
-    /// A packet has arrived.
-    #[inline(always)]
-    fn take(&mut self, now: u64, number: u32, facts: &FlowFacts) -> Verdict {
-        match self {
-            Self::InOrder(order) => order.take(now, number, facts.transport.nack_interval.ps()),
-            Self::Any(order) => order.take(number),
-        }
-    }
-
-    /// The packet expected next, and with a receiver that keeps packets the bitmap of the others for the
-    /// acknowledgement of packet `number`.
-    #[inline(always)]
-    fn progress(&self, number: u32) -> (u64, Option<u64>) {
-        match self {
-            Self::InOrder(order) => (order.expected, None),
-            Self::Any(order) => (order.expected, Some(order.bitmap(number))),
-        }
-    }
-}
 
 /// The messages of a connection.
 #[derive(Debug)]
@@ -94,6 +71,10 @@ struct State {
     reply: Packet,
     /// Whether its packets are spread: then replies have hashes and flags of their own.
     spreads: bool,
+    /// The hash of its packets without their entropy, if they have one.
+    forth: Option<u32>,
+    /// Whether each packet has an acknowledgement at once, and marks are reported by nothing else. Never of a connection.
+    is_plain: bool,
     /// Longest time for which an acknowledgement is held, where that is not the host's; else zero.
     ack_delay: Time,
     /// Time of the pending event at which a held acknowledgement may be due. (ps)
@@ -114,6 +95,8 @@ impl State {
             asked: false,
             reply,
             spreads,
+            forth: None,
+            is_plain: false,
             ack_delay: Time::ZERO,
             due: NEVER,
             held: None,
@@ -130,8 +113,10 @@ impl State {
             begun,
             asked,
             reply,
-            // It follows from the flow.
+            // They follow from the flow.
             spreads: _,
+            forth: _,
+            is_plain: _,
             ack_delay,
             due,
             // What `control` says is held.
@@ -310,6 +295,31 @@ impl Receivers {
         cx.effects.tally().counts.delivered += 1;
         let data = Data::of(&packet.body);
         let incoming = &self.incoming[data.slot as usize];
+        if E::DEPARTURES_WAIT
+            && let Some(state) = self.states.get_mut(incoming.place as usize)
+            && state.is_plain
+            && !packet.is(flag::LAST | flag::CIRCUIT)
+            && let Some(progress) = state.order.take_plainly(data.number)
+        {
+            return state.answer(
+                now,
+                &data,
+                (incoming.flow, incoming.peer),
+                progress,
+                self.open.count(),
+                packet,
+                int,
+                cx,
+            );
+        }
+        self.take(now, packet, int, cx);
+    }
+
+    /// A data packet has arrived, in whatever way.
+    #[inline(never)]
+    fn take<E: Effects>(&mut self, now: u64, packet: &Packet, int: &IntRecords, cx: &mut Context<'_, E>) {
+        let data = Data::of(&packet.body);
+        let incoming = &self.incoming[data.slot as usize];
         let (flow, peer) = (incoming.flow, incoming.peer);
         if incoming.is_complete() {
             return self.answer_duplicate(now, packet, int, cx);
@@ -368,7 +378,7 @@ impl Receivers {
         let kind = if matches!(verdict, Verdict::Early { .. }) { Kind::Nack } else { Kind::Ack };
         let mut reply = reply_to(kind, packet, &state.reply);
         if state.spreads {
-            spread_reply(&mut reply, packet, flow, cx.facts);
+            spread_reply(&mut reply, packet, state.forth, cx.facts);
         }
         let ack = acknowledgement(now, &data, peer, progress);
         if state.control.answers_at_once(&self.rules, urgent, marked) {
@@ -472,7 +482,10 @@ impl Receivers {
             connection.map(|(_, left)| Box::new(Messages { ends: BTreeMap::new(), left, begun: vec![slot] }));
         let (order, spreads) = (Order::new(cx.facts), flow.balancing.spreads());
         let reply = blank_reply(incoming.flow, bitmap_flag(cx.facts), cx.facts);
-        let mut state = State::new(order, messages, reply, spreads);
+        let answers_alone = self.rules.ack_every.is_each() && !cx.facts.notifies(incoming.flow);
+        let is_plain = answers_alone && messages.is_none();
+        let forth = without_entropy(incoming.flow, cx.facts);
+        let mut state = State { forth, is_plain, ..State::new(order, messages, reply, spreads) };
         if !self.rules.ack_every.is_each() && cx.facts.transport.ack_delay.is_none() {
             let base_rtt = || cx.facts.path(incoming.flow, Time::from_ps(now)).base_rtt;
             state.ack_delay = cx.facts.transport.ack_delay(base_rtt).max(Time::from_ps(1));
@@ -560,162 +573,13 @@ impl Receivers {
     }
 }
 
-/// Sends an acknowledgement or a NACK, with the fields about the packets that it covers and the number of open flows.
-#[allow(clippy::too_many_arguments, reason = "each is a part of the acknowledgement")]
-#[inline(always)]
-fn send_answer<E: Effects>(
-    now: u64,
-    flow: u32,
-    reply: &mut Packet,
-    ack: Ack,
-    echo: &Echo,
-    flows: u32,
-    int: &IntRecords,
-    cx: &mut Context<'_, E>,
-) {
-    let ack = Ack {
-        held: echo.held.ps(),
-        inflight: u32::try_from(echo.inflight.get()).unwrap_or(u32::MAX),
-        packets: u8::try_from(echo.packets).unwrap_or(u8::MAX),
-        marked: u8::try_from(echo.marked).unwrap_or(u8::MAX),
-        flows: u16::try_from(flows).unwrap_or(u16::MAX),
-        ..ack
-    };
-    reply.set_ack(&ack);
-    send_back(now, flow, reply, int, cx);
-}
-
-/// A packet that has arrived, for the rules of answers.
-#[inline(always)]
-fn arrival(now: u64, data: &Data, marked: bool, urgent: bool) -> Arrival {
-    Arrival {
-        now: Time::from_ps(now),
-        inflight: Bytes::new(u64::from(data.inflight)),
-        payload: Bytes::new(u64::from(data.payload)),
-        marked,
-        notify: false,
-        urgent,
-    }
-}
-
-/// The fields of an acknowledgement that covers this packet alone and was not held.
-fn echo_of(packet: &Packet, data: &Data) -> Echo {
-    Echo {
-        packets: 1,
-        marked: u32::from(packet.is(flag::MARKED)),
-        inflight: Bytes::new(u64::from(data.inflight)),
-        held: Time::ZERO,
-    }
-}
-
-/// The bit of an acknowledgement's flags for a bitmap, which it has if the receiver keeps packets.
-fn bitmap_flag(facts: &FlowFacts) -> u8 {
-    if keeps(facts.transport.recovery) { flag::BITMAP } else { 0 }
-}
-
-/// A packet to the sender of a flow with these flags, without what is its own.
-fn blank_reply(flow: u32, flags: u8, facts: &FlowFacts) -> Packet {
-    let described = &facts.flows[flow as usize];
-    Packet {
-        destination: facts.address(flow, Way::Back),
-        hash: facts.hashes(flow).1,
-        size: facts.sizes(described.algorithm).ack as u16,
-        queue: facts.transport.ack_queue.unwrap_or(described.queue),
-        flags,
-        ..Packet::blank(Kind::Ack)
-    }
-}
-
-/// A packet to the sender that echoes a data packet, made of such a one.
-#[inline(always)]
-fn reply_to(kind: Kind, packet: &Packet, blank: &Packet) -> Packet {
-    let circuit = if packet.is(flag::CIRCUIT) { flag::CIRCUIT_ECHO } else { 0 };
-    Packet {
-        kind,
-        hop_delay: packet.hop_delay,
-        flags: blank.flags | packet.flags & flag::INT | circuit,
-        hops: packet.hops,
-        ..*blank
-    }
-}
-
-/// Gives the reply to a packet of a flow that is spread its hash, and its flags about load balancing.
-#[inline(never)]
-fn spread_reply(reply: &mut Packet, packet: &Packet, flow: u32, facts: &FlowFacts) {
-    let (hash, flags) = path_back(packet, flow, reply.hash, facts);
-    reply.hash = hash;
-    reply.flags |= flags;
-}
-
-/// A packet to the sender of a flow that echoes a data packet, where no state of the flow has its parts.
-#[inline(never)]
-fn reply_of(kind: Kind, packet: &Packet, flow: u32, flags: u8, facts: &FlowFacts) -> Packet {
-    let mut reply = reply_to(kind, packet, &blank_reply(flow, flags, facts));
-    if facts.flows[flow as usize].balancing.spreads() {
-        spread_reply(&mut reply, packet, flow, facts);
-    }
-    reply
-}
-
-/// The content of an acknowledgement of a data packet for the sender, which knows the flow as `peer`.
-#[inline(always)]
-fn acknowledgement(now: u64, data: &Data, peer: u32, (expected, bitmap): (u64, Option<u64>)) -> Ack {
-    let offset = data.number.wrapping_sub(expected as u32) as i32;
-    Ack {
-        sent: data.sent,
-        received: now,
-        held: 0,
-        slot: peer,
-        inflight: data.inflight,
-        expected: expected as u32,
-        offset: offset.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16,
-        flows: 0,
-        packets: 1,
-        marked: 0,
-        bitmap: bitmap.unwrap_or_default(),
-    }
-}
-
-/// Sends a congestion notification packet to the sender of a flow, which knows it as `peer`; `blank` is a reply to it.
-#[inline(never)]
-fn send_notification<E: Effects>(
-    now: u64,
-    flow: u32,
-    peer: u32,
-    blank: &Packet,
-    int: &IntRecords,
-    cx: &mut Context<'_, E>,
-) {
-    let transport = &cx.facts.transport;
-    let ack = Ack {
-        sent: 0,
-        received: 0,
-        held: 0,
-        slot: peer,
-        inflight: 0,
-        expected: 0,
-        offset: 0,
-        flows: 0,
-        packets: 0,
-        marked: 1,
-        bitmap: 0,
-    };
-    let mut cnp = Packet {
-        destination: blank.destination,
-        hash: blank.hash,
-        size: transport.header.max(transport.smallest).get() as u16,
-        queue: transport.cnp_queue,
-        ..Packet::blank(Kind::Cnp)
-    };
-    cnp.set_ack(&ack);
-    send_back(now, flow, &mut cnp, int, cx);
-}
-
 #[cfg(test)]
 mod tests {
     use incast_cc::receiver::AckEvery;
+    use incast_units::Bytes;
 
     use super::*;
+    use crate::recovery::{AnyOrder, InOrder};
 
     const FOUR: ReceiverRules = ReceiverRules {
         ack_every: AckEvery::Packets(4),

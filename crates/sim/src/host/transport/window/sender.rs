@@ -9,13 +9,13 @@ use incast_engine::event::{Effects, Event};
 use incast_net::describe::algorithm::{Controllers, Directive};
 use incast_net::describe::network::PortId;
 use incast_net::describe::transport::LARGEST_BACKOFF;
-use incast_net::packet::{self, Data, Kind, Origin, Packet, flag};
+use incast_net::packet::{self, Data, Kind, Packet, flag};
 use incast_net::record::tally::Counts;
 use incast_net::record::{FlowRecord, FlowSample};
 use incast_units::{Bytes, Rate, Time};
 
 use super::connection::{Connection, Message};
-use packets::body;
+use packets::{body, message};
 
 use crate::balancing;
 use crate::balancing::policy::{Entropies, Feedback};
@@ -27,7 +27,7 @@ use crate::host::transport::account::Account;
 use crate::host::transport::context::Context;
 use crate::host::transport::window::history::History;
 use crate::rank;
-use crate::recovery::{self, AnyRecovery, Cut, Lost, Settings};
+use crate::recovery::{self, AnyRecovery, Lost, Settings};
 
 /// Reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Sender {
     /// A full packet of its message, without what is its own; with the bits of its flags about load balancing.
-    template: Packet,
+    pub(super) template: Packet,
     /// Of a full packet: its payload, its size on the wire, and its bytes that count against the window.
     payload: u64,
     size: u64,
@@ -59,7 +59,10 @@ pub(super) struct Sender {
     /// Whether its packets need nothing that few flows have: see [`Self::finish_packet`].
     is_plain: bool,
     /// Whether its congestion control hears of packets that are sent.
-    pub(super) tells_sent: bool,
+    tells_sent: bool,
+    /// Whether its acknowledgements need nothing that few flows have: a connection, entropies, a history, or clocks that
+    /// differ.
+    pub(super) is_answered_plainly: bool,
     pub(super) state: State,
     pub(super) queue: u8,
     backoff: u8,
@@ -113,8 +116,16 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// A flow that starts on a path with this round-trip time.
-    pub(super) fn new<E>(now: u64, index: u32, step: Step, base_rtt: Time, cx: &Context<'_, E>) -> Self {
+    /// A flow that starts on a path with this round-trip time, and whose congestion control hears of packets that are sent
+    /// if it `tells_sent`.
+    pub(super) fn new<E>(
+        now: u64,
+        index: u32,
+        step: Step,
+        base_rtt: Time,
+        tells_sent: bool,
+        cx: &Context<'_, E>,
+    ) -> Self {
         let facts = cx.facts;
         let flow = &facts.flows[step.flow as usize];
         let hash = facts.hashes(step.flow).0;
@@ -142,6 +153,8 @@ impl Sender {
         };
         let settings = Settings {
             delayed_run: facts.signals(flow.algorithm).contains(Signals::DELAYED_RUN),
+            // A record gives a tag, which only such a congestion control writes, or replaces a sample.
+            records: tells_sent || history.is_some(),
             ..recovery::settings(transport, || base_rtt)
         };
         Self {
@@ -150,7 +163,8 @@ impl Sender {
             size,
             counted: sizes.counted(sizes.payload),
             is_plain: !is_special && !asks && !facts.draws_again,
-            tells_sent: true,
+            tells_sent,
+            is_answered_plainly: !is_special && facts.stamps.is_none(),
             state: State::Blocked,
             queue: flow.queue,
             backoff: 0,
@@ -194,7 +208,7 @@ impl Sender {
         step: Step,
         cx: &Context<'_, E>,
     ) -> Option<u64> {
-        let (facts, nic) = (cx.facts, &cx.nics[usize::from(self.port)]);
+        let (facts, nic) = (cx.facts, &cx.home.nics[usize::from(self.port)]);
         let connection = self.connection.as_deref_mut()?;
         if connection.is_closed() {
             self.account.settle(now, || nic.paused_for(self.queue, place, now));
@@ -296,10 +310,10 @@ impl Sender {
     }
 
     /// An acknowledgement or a NACK has arrived, which says `body`. Returns whether it may send now; `None` when the flow, or
-    /// the first message, is done.
+    /// the first message, is done. `PLAIN` says that the sender [is answered plainly](Self::is_answered_plainly).
     #[allow(clippy::too_many_arguments, reason = "a packet and where it comes to")]
     #[inline(always)]
-    pub(super) fn acknowledged<E: Effects>(
+    pub(super) fn acknowledged<const PLAIN: bool, E: Effects>(
         &mut self,
         now: u64,
         place: u32,
@@ -315,12 +329,12 @@ impl Sender {
             self.note_held(now, body.sent, body.held, body.packets, &mut cx.effects.tally().counts);
         }
         let is_nack = packet.kind == Kind::Nack;
-        if let Some(entropies) = &mut self.entropies {
+        if !PLAIN && let Some(entropies) = &mut self.entropies {
             let feedback = if body.marked == 0 && !is_nack { Feedback::Good } else { Feedback::Bad };
             entropies.feedback(now, (packet.hash ^ facts.hashes(self.message.flow).1) as u16, feedback);
         }
         let (mut acknowledged, after) = self.recovery.on_ack(&body.report(), is_nack);
-        if let Some(history) = &self.history {
+        if !PLAIN && let Some(history) = &self.history {
             // Of copies the address may be taken: the others stay in registers.
             let (mut of, mut sample) = (body, acknowledged);
             history.replace(after.acknowledged, &mut of, &mut sample);
@@ -334,7 +348,7 @@ impl Sender {
             self.count_marks(body.slot, u64::from(body.marked));
         }
         let (mut sent, mut received, mut held) = (body.sent, body.received, body.held);
-        if let Some(stamps) = &facts.stamps {
+        if !PLAIN && let Some(stamps) = &facts.stamps {
             let flow = &facts.flows[self.message.flow as usize];
             let exact = Times { sent, received, held };
             let measured = stamps.measured(now, flow.key, (flow.source, flow.destination), exact);
@@ -342,7 +356,8 @@ impl Sender {
         }
         self.last_rtt = (now - sent).saturating_sub(held);
         // The congestion control of a connection lives on, and so learns of the last packet of a message too.
-        if after.is_done && self.connection.is_none() {
+        let is_message = !PLAIN && self.connection.is_some();
+        if after.is_done && !is_message {
             return None;
         }
         let payload = self.payload;
@@ -372,7 +387,7 @@ impl Sender {
             return self.lose_hole(now, place, position, controllers, cx);
         }
         self.apply_directive(now, place, directive, cx.effects);
-        if self.connection.is_some() && self.has_ended() {
+        if is_message && self.has_ended() {
             return None;
         }
         Some(Prospect {
@@ -587,7 +602,7 @@ impl Sender {
     pub(super) fn pause<E>(&mut self, place: u32, cx: &mut Context<'_, E>) {
         if self.state == State::Ready {
             // Its place may be taken by another flow before its turn comes.
-            cx.nics[usize::from(self.port)].remove(self.queue, place);
+            cx.home.nics[usize::from(self.port)].remove(self.queue, place);
         }
         if matches!(self.state, State::Ready | State::Paced) {
             self.state = State::Blocked;
@@ -765,34 +780,4 @@ impl Prospect {
     pub(super) const fn may_send(self) -> bool {
         self.has_next && self.has_room
     }
-}
-
-/// A flow that starts, whose first packet has the number `first`, and its packets.
-fn message(now: u64, index: u32, step: Step, first: u64, facts: &FlowFacts) -> (Message, Cut) {
-    let flow = &facts.flows[step.flow as usize];
-    let sizes = facts.sizes(flow.algorithm);
-    let size = flow.size.get();
-    let packets = facts.packets(step.flow);
-    let full = sizes.counted(sizes.payload);
-    let last = match size % sizes.payload {
-        _ if packets == u64::MAX => full,
-        0 => full,
-        rest => sizes.counted(rest),
-    };
-    let begin = first * sizes.payload;
-    let message = Message {
-        flow: step.flow,
-        index,
-        peer: step.peer,
-        origin: Origin::new(facts.address(step.flow, Way::Back), index),
-        end: first.saturating_add(packets),
-        begin,
-        limit: begin.saturating_add(size),
-        start: now,
-        packets: 0,
-        resent: 0,
-        marked: 0,
-        timeouts: 0,
-    };
-    (message, Cut::new(packets, full, last))
 }

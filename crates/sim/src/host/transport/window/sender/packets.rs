@@ -4,16 +4,17 @@ use incast_cc::Sent;
 use incast_engine::event::Effects;
 use incast_net::describe::algorithm::Controllers;
 use incast_net::describe::transport::Pacing;
-use incast_net::packet::{Body, Data, Packet, flag};
+use incast_net::packet::{Body, Data, Origin, Packet, flag};
 use incast_units::{Bytes, Time};
 
 use super::{NEVER, Sender};
-use crate::facts::flows::FlowFacts;
+use crate::facts::flows::{FlowFacts, Way};
+use crate::host::program::Step;
 use crate::host::transport::window::connection::Message;
-use crate::recovery::SentPacket;
+use crate::recovery::{Cut, SentPacket};
 
 impl Sender {
-    /// Writes packet `number`, which is the next one, to `packet`: it is sent.
+    /// Makes of a copy of the template packet `number`, which is the next one: it is sent.
     #[allow(clippy::too_many_arguments, reason = "a packet, and what it is made with")]
     #[inline(always)]
     pub(in super::super) fn next_packet<E: Effects>(
@@ -27,7 +28,6 @@ impl Sender {
         effects: &mut E,
     ) {
         let sequence = number * self.payload;
-        *packet = self.template;
         let (mut size, mut counted) = (self.size, self.counted);
         if number + 1 >= self.message.end {
             (size, counted) = self.shape_packet(number, sequence, packet, facts);
@@ -136,4 +136,34 @@ pub(super) fn body(message: &Message, payload: u64) -> Body {
     let data =
         Data { sequence: 0, sent: 0, slot: message.peer, inflight: 0, number: 0, payload: payload as u16 };
     data.body().from(message.origin)
+}
+
+/// A flow that starts, whose first packet has the number `first`, and its packets.
+pub(super) fn message(now: u64, index: u32, step: Step, first: u64, facts: &FlowFacts) -> (Message, Cut) {
+    let flow = &facts.flows[step.flow as usize];
+    let sizes = facts.sizes(flow.algorithm);
+    let size = flow.size.get();
+    let packets = facts.packets(step.flow);
+    let full = sizes.counted(sizes.payload);
+    let last = match size % sizes.payload {
+        _ if packets == u64::MAX => full,
+        0 => full,
+        rest => sizes.counted(rest),
+    };
+    let begin = first * sizes.payload;
+    let message = Message {
+        flow: step.flow,
+        index,
+        peer: step.peer,
+        origin: Origin::new(facts.address(step.flow, Way::Back), index),
+        end: first.saturating_add(packets),
+        begin,
+        limit: begin.saturating_add(size),
+        start: now,
+        packets: 0,
+        resent: 0,
+        marked: 0,
+        timeouts: 0,
+    };
+    (message, Cut::new(packets, full, last))
 }

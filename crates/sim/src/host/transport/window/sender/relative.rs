@@ -30,6 +30,7 @@ impl Sender {
             counted: _,
             is_plain: _,
             tells_sent: _,
+            is_answered_plainly: _,
             state: of_sender,
             queue,
             backoff,
