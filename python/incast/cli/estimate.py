@@ -9,19 +9,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from incast._terminal import wipe
 from incast.cli.outcome import seconds
 from incast.cli.table import columns, number, paragraph, table
 from incast.results import Table
+from incast.results.arrays import np
 from incast.results.result import Result
 from incast.results.titles import title
 from incast.runs.sweep.tables import Column, Sheet
 from incast.scenario import Interrupted, Progress, Scenario, Size
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 TRIAL_S = 3.0
 """Wall time of a trial, in seconds, after which it is stopped."""

@@ -219,7 +219,7 @@ def _show(done: Sweep, by: Measure | None, required: Required) -> None:
         parts.append(f"{unneeded:,} not needed")
     print(f"{what.name}: {len(_firsts(what)):,} × {seeds}: {', '.join(parts)}")
     if len(done.table) <= MOST_RUNS:
-        grid = done.grid
+        grid = done.numbers
         measures = [] if by is None else [by, *(one for one in headline(grid) if one != by)]
         if said := answers(grid, done.decisions, measures, ranked=done.rule is None):
             print(f"\n{said}")

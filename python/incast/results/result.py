@@ -167,8 +167,13 @@ class Result(Tables, Shown):
     @property
     def info(self) -> dict[str, Any]:
         """Content of ``result.json``: what made the result, how the run ended, totals, summary."""
-        info: dict[str, Any] = json.loads(self._core.info)
+        info: dict[str, Any] = json.loads(self.info_text)
         return info
+
+    @property
+    def info_text(self) -> str:
+        """Content of ``result.json`` as it is written there."""
+        return self._core.info
 
     @property
     def state(self) -> str:

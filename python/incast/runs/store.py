@@ -11,7 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,16 +115,29 @@ def read_info(folder: Path, scenario: Scenario) -> dict[str, Any] | None:
     """
     try:
         info = parse_info((folder / "result.json").read_text(encoding="utf-8"))
-        # What was measured on a testbed is no result of the simulator.
-        if info["state"] != "complete" or info["outcome"]["end"] == "interrupted" or "testbed" in info:
+        if not is_reusable(info):
             return None
         same = (folder / "scenario.toml").read_text(encoding="utf-8") == scenario.to_toml()
         # A crash of the machine may leave files of the last runs empty. Reading all takes as long as a run.
         files = [file for name in info["files"] if (file := folder / name).exists()]
         whole = all(file.stat().st_size for file in files)
-        return info if same and whole and info["build"] == build() else None
+        return info if same and whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def is_reusable(info: Mapping[str, Any]) -> bool:
+    """Whether a result is complete, of this build of the simulator, and not interrupted.
+
+    Args:
+        info: The content of its ``result.json``.
+
+    Raises:
+        KeyError: When it lacks something that every result has.
+    """
+    # What was measured on a testbed is no result of the simulator.
+    ended = info["state"] == "complete" and info["outcome"]["end"] != "interrupted"
+    return ended and "testbed" not in info and info["build"] == build()
 
 
 @contextmanager
@@ -234,11 +247,12 @@ def obtain(
         Interrupted: After Ctrl-C.
     """
     while True:
-        there = None if fresh else find(folder, scenario)
+        exists = (folder / "result.json").exists()
+        there = find(folder, scenario) if exists and not fresh else None
         if there is not None:
             return Obtained(there, True)
         # A result that appears from here on is not replaced: it may be this one.
-        replaces = fresh or (replace and _is_complete(folder))
+        replaces = fresh or (replace and exists and _is_complete(folder))
         try:
             result = scenario.run_quietly(
                 folder, threads=threads, fresh=replaces, progress=progress, profile=profile, wait=wait

@@ -416,13 +416,20 @@ pub(super) fn read_info(root: &Path) -> Result<Option<ResultInfo>, ResultError> 
 /// Writes `result.json` with its own digest; gives back what it says.
 fn write_info(root: &Path, mut info: ResultInfo, sync: Sync) -> Result<ResultInfo, ResultError> {
     let path = root.join(INFO_FILE);
-    let text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
-    info.digest = Some(Digest::of(&text));
-    write_whole(&path, sync, |out| {
-        serde_json::to_writer_pretty(&mut *out, &info)?;
-        out.write_all(b"\n")
-    })?;
+    let mut text = info.text().map_err(|error| ResultError::io("write", &path)(error.into()))?;
+    let digest = Digest::of(&text);
+    add_digest(&mut text, &digest);
+    info.digest = Some(digest);
+    write_whole(&path, sync, |out| out.write_all(&text))?;
     Ok(info)
+}
+
+/// Makes of the content of `result.json` the whole file: its digest is the last key.
+fn add_digest(text: &mut Vec<u8>, digest: &str) {
+    const END: &[u8] = b"\n}";
+    debug_assert!(text.ends_with(END), "an object on several lines");
+    text.truncate(text.len() - END.len());
+    text.extend_from_slice(format!(",\n  \"digest\": \"{digest}\"\n}}\n").as_bytes());
 }
 
 /// Writes a table that is no part of a result, like the one of a sweep, as a Parquet file. It appears under
@@ -437,6 +444,10 @@ pub fn write_sheet(path: &Path, batch: &RecordBatch) -> Result<(), ResultError> 
     .map(drop)
 }
 
+/// Bytes that a file gathers before they are written. Large tables come in pieces of more than that anyway; for
+/// allocations of 64 KiB and more the C library tidies up its memory, which took a tenth of a short run.
+const BUFFER: usize = 32 << 10;
+
 /// A file with the digest of what was written to it.
 #[derive(Debug)]
 pub struct Digested {
@@ -446,7 +457,7 @@ pub struct Digested {
 
 impl Digested {
     fn new(file: File) -> Self {
-        Self { out: BufWriter::with_capacity(1 << 18, file), digest: Digest::default() }
+        Self { out: BufWriter::with_capacity(BUFFER, file), digest: Digest::default() }
     }
 
     /// Writes what is left; returns the digest.
@@ -626,6 +637,22 @@ mod tests {
             threads: 1,
         };
         ResultInfo::begin("two writers", &simulation, &[])
+    }
+
+    /// The digest is added to the text that it is of: the file is as serde would write it with its digest.
+    #[test]
+    fn the_file_with_its_digest_is_the_info_as_json() {
+        let mut text = info().text().unwrap();
+        let digest = Digest::of(&text);
+        add_digest(&mut text, &digest);
+        let with = ResultInfo { digest: Some(digest), ..info() };
+        let with = ResultInfo {
+            started_unix_s: serde_json::from_slice::<ResultInfo>(&text).unwrap().started_unix_s,
+            ..with
+        };
+        let mut whole = serde_json::to_vec_pretty(&with).unwrap();
+        whole.push(b'\n');
+        assert_eq!(String::from_utf8(text).unwrap(), String::from_utf8(whole).unwrap());
     }
 
     /// A small result is synced once, with its `result.json`; one with parts file by file, before these are removed.

@@ -28,7 +28,7 @@ mod relative;
 mod sections;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use incast_cc::AnyParams;
 use incast_sim::describe::network::Clock;
@@ -66,6 +66,8 @@ pub struct Scenario {
     dropped: Vec<Problem>,
     /// The contestants that its file defines.
     own: Vec<String>,
+    /// Its text with every value explicit, once it was asked for.
+    effective: OnceLock<Arc<str>>,
 }
 
 impl PartialEq for Scenario {
@@ -177,6 +179,7 @@ impl Scenario {
                     folder: reading.folder,
                     dropped: Vec::new(),
                     own: Vec::new(),
+                    effective: OnceLock::new(),
                 })
             }
             _ => Err(reading.into_problems()),
@@ -288,7 +291,12 @@ impl Scenario {
     /// The scenario with every value explicit. It reads back as an equal scenario.
     #[must_use]
     pub fn effective_toml(&self) -> String {
-        write::document(&self.entries())
+        self.effective().to_string()
+    }
+
+    /// Returns the text of [`effective_toml`](Self::effective_toml), which is made once.
+    fn effective(&self) -> &Arc<str> {
+        self.effective.get_or_init(|| write::document(&self.entries()).into())
     }
 
     /// Returns its keys with their values, except those without effect.
@@ -357,8 +365,22 @@ impl Scenario {
     /// Returns the scenario with another seed.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
-        Self { root: Root { seed, ..self.root.clone() }, ..self.clone() }
+        // A sweep has thousands of seeds of one scenario, whose texts differ in one line.
+        let text = reseeded(self.effective(), self.root.seed, seed);
+        let effective = text.map_or_else(OnceLock::new, |text| OnceLock::from(Arc::from(text)));
+        Self { root: Root { seed, ..self.root.clone() }, effective, ..self.clone() }
     }
+}
+
+/// Returns the text of a scenario with another seed; `None` where the line of its seed is not found.
+fn reseeded(text: &str, old: u64, new: u64) -> Option<String> {
+    let line = |seed: u64| format!("seed = {seed}\n");
+    let old = line(old);
+    // Keys at the top come before the first section.
+    let end = text.find("\n[").map_or(text.len(), |end| end + 1);
+    let top = &text[..end];
+    let place = if top.starts_with(&old) { 0 } else { top.find(&format!("\n{old}"))? + 1 };
+    Some(format!("{}{}{}", &text[..place], line(new), &text[place + old.len()..]))
 }
 
 /// Reads the sections of a scenario.

@@ -93,6 +93,15 @@ pub fn round_trip(scenario: &Scenario) {
     let again = read(&text);
     assert_eq!(*scenario, again, "{text}");
     assert_eq!(text, again.effective_toml());
+    for seed in [0, 3, u64::MAX] {
+        let overrides = [format!("seed={}", seed.min(i64::MAX as u64))];
+        let read = Scenario::from_toml(&text, "s.toml", &overrides).unwrap();
+        let changed = again.with_seed(seed).effective_toml();
+        assert_eq!(changed, read.with_seed(seed).effective_toml());
+        if seed <= i64::MAX as u64 {
+            assert_eq!(changed, read.effective_toml(), "made from its keys, not from the text before");
+        }
+    }
     assert_eq!(scenario.name(), again.name());
     let (a, b) = (scenario.build().unwrap().simulation, again.build().unwrap().simulation);
     assert_eq!(a.flows, b.flows);

@@ -9,13 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from incast.results import stats
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, Ints, np
 from incast.results.measures.call import Dimension, declare
 from incast.results.measures.quantity import Quantity, picoseconds, quantity
-from incast.results.measures.view import Ints, View, statistic
+from incast.results.measures.view import View, statistic
 
 
 @declare()

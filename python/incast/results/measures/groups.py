@@ -6,10 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from incast.results import censored as censoring
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, np
 from incast.results.measures.call import Dimension, declare
 from incast.results.measures.quantity import Quantity, quantity
 from incast.results.measures.view import View, statistic

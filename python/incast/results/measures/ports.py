@@ -9,12 +9,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, Ints, np
 from incast.results.measures.call import Dimension, declare
 from incast.results.measures.quantity import Quantity, picoseconds, quantity
-from incast.results.measures.view import Ints, View, statistic
+from incast.results.measures.view import View, statistic
 from incast.results.result import samples_between
 
 

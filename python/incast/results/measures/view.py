@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from incast.results import stats
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, Ints, np
 from incast.results.measures.quantity import picoseconds, quantity
 from incast.results.result import PortSeries, Result, every_sample
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _INSTANT = re.compile(r"(start|end|first_end|\d+%)\(([\w.-]+)\)\s*(?:([+-])\s*(\S+))?")
 
 

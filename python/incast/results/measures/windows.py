@@ -6,14 +6,16 @@ its end on it is known without samples.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from incast.results import stats
-from incast.results.arrays import Floats
+from incast.results.arrays import Floats, np
 from incast.results.measures.call import declare
 from incast.results.measures.quantity import Quantity, picoseconds
 from incast.results.measures.view import View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def single_flows(view: View, flows: list[str]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from bisect import insort
@@ -12,7 +13,7 @@ from typing import Any
 
 from incast._lazy import Lazy
 from incast.progress import Failure, State
-from incast.results.result import Result, is_sound
+from incast.results.result import Result, is_sound, parse_info
 from incast.runs import store
 from incast.runs.runner.executor import Done, Executor, Task
 from incast.runs.runner.local import Local
@@ -156,9 +157,14 @@ class Batch:
     def _take(self, done: Done) -> None:
         job = self.jobs[done.index]
         info = None
-        if done.error is None:
-            read = store.read_info(job.folder, job.scenario) if job.folder is not None else None
-            info = done.result.info if done.result is not None else read
+        if done.result is not None:
+            info = done.result.info
+        elif done.error is None and done.info is not None:
+            # The keys of those that are held are shared, which takes longer than the rest of the reading.
+            said = parse_info(done.info) if self._arrived is None else json.loads(done.info)
+            info = said if store.is_reusable(said) else None
+        elif done.error is None and job.folder is not None:
+            info = store.read_info(job.folder, job.scenario)
         with self._lock:
             self.state.shares.pop(done.index, None)
             if info is not None:

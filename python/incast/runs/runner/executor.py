@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,7 @@ class Done:
         error: Why there is no result; None if there is one.
         reused: Whether the result already existed, made by another process in the meantime.
         result: The result of a task without a folder.
+        info: The text of its ``result.json``, from where the run was made; None if it is to be read.
         cause: The exception behind ``error``, where the run was made within this process.
     """
 
@@ -56,6 +58,7 @@ class Done:
     error: str | None = None
     reused: bool = False
     result: Result | None = None
+    info: str | None = None
     cause: Exception | None = None
 
 
@@ -95,6 +98,52 @@ def execute(task: Task, progress: Callable[[Progress], None] | None = None) -> b
         ScenarioError: When the scenario is wrong.
         ResultError: When the result cannot be saved.
     """
-    scenario = Scenario.from_toml(task.scenario, task.file)
-    folder = Path(task.folder)
-    return store.obtain(scenario, folder, fresh=task.fresh, progress=progress, wait=False).reused
+    return obtain(task, Scenario.from_toml(task.scenario, task.file), progress).reused
+
+
+def obtain(
+    task: Task, scenario: Scenario, progress: Callable[[Progress], None] | None = None
+) -> store.Obtained:
+    """Makes one run, as :func:`execute` does, and returns its result.
+
+    Args:
+        task: The run; it has a folder.
+        scenario: Its scenario.
+        progress: Called during the run.
+
+    Raises:
+        ResultError: When the result cannot be saved.
+    """
+    return store.obtain(scenario, Path(task.folder), fresh=task.fresh, progress=progress, wait=False)
+
+
+_SEEDED = re.compile(r"(?:(?!\[).*\n)*?seed = (\d+)\n")
+"""The begin of an effective scenario up to its seed, which comes before the first section."""
+
+
+class Scenarios:
+    """Reads the scenarios of tasks, one after the other.
+
+    Of one that differs from the last only in its seed, as most in a sweep do, nothing but the seed is read.
+    """
+
+    def __init__(self) -> None:
+        self._rest: tuple[str, str, str] | None = None
+        self._last: Scenario | None = None
+
+    def read(self, task: Task) -> Scenario:
+        """Returns the scenario of a task.
+
+        Raises:
+            ScenarioError: When it is wrong.
+        """
+        seeded = _SEEDED.match(task.scenario)
+        if seeded is None:
+            return Scenario.from_toml(task.scenario, task.file)
+        rest = (task.scenario[: seeded.start(1)], task.scenario[seeded.end(1) :], task.file)
+        if self._last is not None and rest == self._rest:
+            return self._last.with_seed(int(seeded[1]))
+        scenario = Scenario.from_toml(task.scenario, task.file)
+        # Files that it names may change from one run to the next.
+        self._rest, self._last = rest, None if scenario.files else scenario
+        return scenario

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
 from incast.errors import ResultError
 from incast.runs.runner.executor import Done, Task, Watch, overdue
@@ -189,14 +188,15 @@ class _Worker:
         if timer is not None:
             timer.start()
         try:
-            process.stdin.write(json.dumps(asdict(task)) + "\n")
+            process.stdin.write(json.dumps(vars(task)) + "\n")
             process.stdin.flush()
             for line in process.stdout:
                 answer = json.loads(line)
                 if "share" in answer:
                     self._watch(task.index, answer["share"])
                 else:
-                    return Done(task.index, answer.get("error"), answer.get("reused", False))
+                    error, reused = answer.get("error"), answer.get("reused", False)
+                    return Done(task.index, error, reused, info=answer.get("info"))
         except BrokenPipeError:
             pass
         finally:

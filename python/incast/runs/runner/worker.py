@@ -14,7 +14,7 @@ from typing import TextIO
 
 from incast.errors import PluginError, ResultError, ScenarioError
 from incast.progress import Progress, share
-from incast.runs.runner.executor import Task, execute
+from incast.runs.runner.executor import Scenarios, Task, obtain
 
 
 def main() -> None:
@@ -24,11 +24,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # Other output, for example of a plugin, is not an answer.
     os.dup2(2, 1)
+    scenarios = Scenarios()
     for line in sys.stdin:
-        _serve(Task(**json.loads(line)), answers)
+        _serve(Task(**json.loads(line)), scenarios, answers)
 
 
-def _serve(task: Task, answers: TextIO) -> None:
+def _serve(task: Task, scenarios: Scenarios, answers: TextIO) -> None:
     def tell(**answer: object) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
@@ -37,7 +38,7 @@ def _serve(task: Task, answers: TextIO) -> None:
         tell(share=share(now))
 
     try:
-        reused = execute(task, progress)
+        obtained = obtain(task, scenarios.read(task), progress)
     except BrokenPipeError:
         os._exit(1)
     except (ScenarioError, ResultError, PluginError) as error:
@@ -45,7 +46,7 @@ def _serve(task: Task, answers: TextIO) -> None:
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}")
     else:
-        tell(reused=reused)
+        tell(reused=obtained.reused, info=obtained.result.info_text)
 
 
 if __name__ == "__main__":

@@ -34,12 +34,13 @@ def grid_of(folder: Path) -> Grid | None:
     return grid
 
 
-def grid_of_all(folder: Path, said: Mapping[str, Any]) -> Grid:
+def grid_of_all(folder: Path, said: Mapping[str, Any], known: Mapping[int, Run] | None = None) -> Grid:
     """Returns the grid of a sweep, also of one of which no run is done.
 
     Args:
         folder: The folder of its tables.
         said: Its manifest.
+        known: Runs that need not be read, by their places in the manifest.
 
     Raises:
         ResultError: When a result cannot be read.
@@ -49,11 +50,14 @@ def grid_of_all(folder: Path, said: Mapping[str, Any]) -> Grid:
     runs: dict[tuple[str, ...], list[Run]] = {}
     failed: dict[str, str] = {}
     calls = tuple(map(Call.read, said.get("measures", ())))
-    for run in said["runs"]:
+    for n, run in enumerate(said["runs"]):
         values = tuple(str(run[a.key]) for a in axes)
         its = runs.setdefault(values, [])
         if run["state"] == "done":
-            its.append(replace(opened(folder / run["result"], int(run["seed"])), calls=calls))
+            found = None if known is None else known.get(n)
+            if found is None:
+                found = replace(opened(folder / run["result"], int(run["seed"])), calls=calls)
+            its.append(found)
         elif run["state"] == "failed":
             words = [f"{head}={value}" for head, value in zip(heads, values, strict=True)]
             failed[" ".join([*words, f"seed={run['seed']}"])] = str(run["error"])

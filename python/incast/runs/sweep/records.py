@@ -36,6 +36,7 @@ class Records(Mapping[int, Run]):
         fingerprint: Its fingerprint.
         flows: Its number of flows.
         hops: Its packet-hops.
+        has_loads: Whether the load of a traffic block was measured in any run.
 
     Args:
         plan: The sweep.
@@ -60,6 +61,8 @@ class Records(Mapping[int, Run]):
         self._at_least: dict[int, frozenset[str]] = {}
         self._missing: dict[int, dict[str, str]] = {}
         self._shared: dict[object, Any] = {}
+        self._algorithms: dict[tuple[str, ...], list[str]] = {}
+        self.has_loads = False
 
     def take(self, n: int, info: Mapping[str, Any]) -> None:
         """Keeps what is needed of a run; its tables are read for calls, and if a flow is unfinished.
@@ -80,9 +83,10 @@ class Records(Mapping[int, Run]):
         outcome = info["outcome"]
         self.flows[n], self.hops[n] = outcome["flows"], outcome["hops"]
         self.end[n], self.fingerprint[n] = sys.intern(outcome["end"]), outcome["fingerprint"]
-        of_all = {
-            one["class"]: one for one in info.get("summary", {}).get("slowdowns", []) if one["group"] is None
-        }
+        summary = info.get("summary", {})
+        of_all = {one["class"]: one for one in summary.get("slowdowns", []) if one["group"] is None}
+        self.has_loads = self.has_loads or bool(summary.get("loads"))
+        self._algorithms.setdefault(planned.values, info.get("algorithms", []))
         for size, name in _COUNTED:
             self._counts[size, name][n] = of_all[size][name] if size in of_all else -1
         warnings = info.get("warnings") or []
@@ -137,6 +141,7 @@ class Records(Mapping[int, Run]):
         }
         slowdowns = [{"class": size, "group": None, **of} for size, of in counts.items() if of["flows"] >= 0]
         return {
+            "algorithms": self._algorithms[self._plan.runs[n].values],
             "outcome": outcome,
             "summary": {"slowdowns": slowdowns},
             "warnings": self._warnings.get(n, []),
@@ -155,10 +160,33 @@ class Records(Mapping[int, Run]):
         """Whether a run that has a result ended as it should."""
         return self[n].sound if n in self._unsound else n in self
 
+    def behind(self, n: int, size: str) -> int:
+        """Returns the number of flows of a class of sizes that the slowdowns of a run are statistics of.
+
+        Args:
+            n: Its number in the plan.
+            size: The class.
+        """
+        finished, unfinished = (self._counts[size, name][n] for name in ("flows", "unfinished"))
+        return max(finished, 0) + (max(unfinished, 0) if self._bounded[n] else 0)
+
     def value(self, n: int, name: str) -> float | None:
         """Returns a number of a run by the name of its column; None where it has none."""
         column = self._columns.get(name)
         return column.values[n] if column and column.has[n] else None
+
+    def values_of(self, runs: Sequence[int], name: str) -> list[float | None]:
+        """Returns a number of some runs, as :meth:`value` gives it of each.
+
+        Args:
+            runs: Their numbers in the plan.
+            name: The name of its column.
+        """
+        column = self._columns.get(name)
+        if column is None:
+            return [None] * len(runs)
+        values, has = column.values, column.has
+        return [values[n] if has[n] else None for n in runs]
 
     def warnings(self, n: int) -> list[Problem]:
         """Returns the warnings of a run."""

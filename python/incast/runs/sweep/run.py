@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from incast._lazy import Lazy
 from incast.errors import Problem, ResultError
 from incast.progress import State
 from incast.results import stats
-from incast.results.grid import Grid, Run
+from incast.results.grid import Grid
 from incast.results.listing.of_grid import fitted
 from incast.results.listing.shown import Screen, Shown
 from incast.results.measures.call import Call
@@ -36,6 +36,9 @@ from incast.runs.sweep.tables import Sheet, summary, table, write_whole
 from incast.scenario.measured import refuse_missing
 
 DIFFERENCES = "differences"
+
+MOST_JOBS = 64
+"""Runs whose scenarios are held at the same time."""
 
 MANIFEST_EVERY_S = 2.0
 """Seconds of wall time between two versions of the manifest."""
@@ -77,7 +80,7 @@ class Sweep(Shown):
     rule: Rule | None = None
     calls: tuple[Call, ...] = ()
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    made: Mapping[int, Run] = field(default_factory=dict, repr=False)
+    made: Records = field(repr=False, kw_only=True)
 
     @property
     def grid(self) -> Grid:
@@ -86,10 +89,24 @@ class Sweep(Shown):
         Raises:
             ResultError: When a result, or the sweep's own folder, cannot be read any more.
         """
+        return grid_of_all(self.folder, self._manifest())
+
+    @property
+    def numbers(self) -> Grid:
+        """As :attr:`grid`, for numbers that every run has, flows and loads: mostly nothing is read again.
+
+        Raises:
+            ResultError: As for :attr:`grid`.
+        """
+        if self.made.has_loads:
+            return self.grid
+        return grid_of_all(self.folder, self._manifest(), self.made)
+
+    def _manifest(self) -> dict[str, Any]:
         said = read(self.folder)
         if said is None:
             raise ResultError(f"{self.folder} holds no sweep any more")
-        return grid_of_all(self.folder, said)
+        return said
 
     def behind(self, values: Combination, size: str, seed: int | None = None) -> list[int]:
         """Returns the numbers of flows behind the slowdowns of sound runs, one for each run.
@@ -100,8 +117,9 @@ class Sweep(Shown):
             seed: The only seed; None for all.
         """
         first = self._first_of[values]
-        its = (self.made[n] for n in range(first, first + self.plan.seeds) if n in self.made)
-        return [run.behind(size) for run in its if run.sound and seed in (None, run.seed)]
+        its = (n for n in range(first, first + self.plan.seeds) if self.made.sound(n))
+        runs = self.plan.runs
+        return [self.made.behind(n, size) for n in its if seed in (None, runs[n].seed)]
 
     @cached_property
     def _first_of(self) -> dict[Combination, int]:
@@ -229,7 +247,7 @@ def run(
             call.column: [why for run in records.values() if (why := run.missing.get(call.column))]
             for call in calls
         },
-        records,
+        made=records,
     )
 
 
@@ -330,6 +348,8 @@ class _Made:
             self._asked[n] = True
         plan = self._plan
 
+        # One that was made is asked for again soon, with its result.
+        @lru_cache(maxsize=MOST_JOBS)
         def job(place: int) -> Job:
             run = plan.runs[new[place]]
             return Job(run.label, run.scenario, run.folder)
@@ -379,13 +399,27 @@ class _Made:
     def _text(self) -> Iterator[str]:
         """Makes the text of the manifest, run by run: all of them at once take much memory."""
         yield json.dumps({**self._said, "runs": []}, indent=2, ensure_ascii=False).removesuffix("[]\n}")
+        parents: dict[Path, str] = {}
         for n, run in enumerate(self._plan.runs):
+            if run.parent not in parents:
+                relative = os.path.relpath(run.parent, self._folder)
+                parents[run.parent] = "" if relative == os.curdir else f"{relative}{os.sep}"
             of = {
                 **dict(zip(run.keys, run.values, strict=True)),
                 "seed": run.seed,
-                "result": os.path.relpath(run.folder, self._folder),
+                "result": f"{parents[run.parent]}{run.name}",
                 **self._of(n),
             }
-            text = json.dumps(of, indent=2, ensure_ascii=False)
-            yield f"{',' if n else '['}\n{textwrap.indent(text, '    ')}"
+            yield f"{',' if n else '['}\n{_indented(of)}"
         yield "\n  ]\n}\n" if self._plan.runs else "[]\n}\n"
+
+
+_FLAT = json.JSONEncoder(ensure_ascii=False, separators=(",\n      ", ": "))
+
+
+def _indented(of: Mapping[str, Any]) -> str:
+    """Returns a run of the manifest as JSON on several lines, indented by four."""
+    if "warnings" in of:
+        return textwrap.indent(json.dumps(of, indent=2, ensure_ascii=False), "    ")
+    # Python's own encoder, which knows indentation, takes ten times as long.
+    return f"    {{\n      {_FLAT.encode(of)[1:-1]}\n    }}"

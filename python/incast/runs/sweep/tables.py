@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from incast._core import write_parquet
-from incast._lazy import Lazy
+from incast._lazy import AT_ONCE, Lazy
 from incast.errors import ResultError
 from incast.results import stats
 from incast.results.measures.call import Call
@@ -73,12 +71,17 @@ class Sheet:
         return [parquet, text]
 
     def _lines(self) -> Iterator[str]:
-        """Makes the lines of the CSV file."""
-        rows = (["" if c.values[n] is None else c.values[n] for c in self.columns] for n in range(len(self)))
-        for row in itertools.chain([[column.name for column in self.columns]], rows):
-            out = io.StringIO()
-            csv.writer(out, lineterminator="\n").writerow(row)
-            yield out.getvalue()
+        """Makes the lines of the CSV file, some hundred at a time."""
+        yield _written([[column.name for column in self.columns]])
+        for n in range(0, len(self), AT_ONCE):
+            yield _written(zip(*(c.values[n : n + AT_ONCE] for c in self.columns), strict=True))
+
+
+def _written(rows: Iterable[Sequence[object]]) -> str:
+    """Returns rows as CSV; None is an empty cell."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> None:
@@ -118,13 +121,20 @@ def table(plan: Plan, made: Records, calls: Sequence[Call] = ()) -> Sheet:
     def each(of: Callable[[int], Any]) -> Sequence[Any]:
         return Lazy(len(rows), lambda row: of(rows[row]))
 
+    def numbers(name: str) -> Sequence[float | None]:
+        return Lazy(
+            len(rows),
+            lambda row: made.value(rows[row], name),
+            lambda some: made.values_of(rows[some.start : some.stop], name),
+        )
+
     return Sheet(
         [
             *_axes(plan, Lazy(len(rows), lambda row: plan.runs[rows[row]])),
             Column("seed", "unsigned", each(lambda n: plan.runs[n].seed)),
             Column("end", "text", each(lambda n: made.end[n])),
             Column("warnings", "text", each(lambda n: _warnings([n], made))),
-            *(Column(name, "number", each(partial(_value, made, name))) for name in _names(calls)),
+            *(Column(name, "number", numbers(name)) for name in _names(calls)),
             Column("at_least", "text", each(lambda n: _at_least([n], made, calls))),
             Column("flows", "unsigned", each(lambda n: made.flows[n])),
             Column("hops", "unsigned", each(lambda n: made.hops[n])),
@@ -132,10 +142,6 @@ def table(plan: Plan, made: Records, calls: Sequence[Call] = ()) -> Sheet:
             Column("result", "text", each(lambda n: plan.runs[n].name)),
         ]
     )
-
-
-def _value(made: Records, name: str, n: int) -> float | None:
-    return made.value(n, name)
 
 
 def _names(calls: Sequence[Call]) -> list[str]:
