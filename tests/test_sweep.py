@@ -19,7 +19,7 @@ import polars
 import pytest
 
 from helpers import PLUGIN, RING, Incast, wait_until
-from incast import Result, ResultError, ScenarioError, algorithms, stats, sweep
+from incast import Result, ResultError, Scenario, ScenarioError, algorithms, stats, sweep
 from incast.runs.runner import Watch
 
 TABLES = ("table.parquet", "table.csv", "summary.parquet", "summary.csv")
@@ -477,3 +477,55 @@ def test_a_cluster_whose_own_start_fails_gets_further_attempts(
     else:
         assert Ray(where).jobs == 3
     assert asked == [where if where.startswith("ray://") else "local"] * attempts
+
+
+def test_a_process_that_makes_runs_reads_what_differs_in_its_seed_once(scenario: Path) -> None:
+    from incast.runs.runner.executor import Scenarios
+
+    first = Scenario.load(scenario)
+    scenarios = Scenarios()
+    others = [first.with_seed(seed) for seed in (7, 8, 2**63)]
+    others += [first.with_({"traffic.long.size": "1MB"}).with_seed(seed) for seed in (8, 9)]
+    others += [first.with_({"name": "seed = 5"}), first.with_seed(0)]
+    for one in others:
+        found = scenarios.read(sweep.Task(0, one.to_toml(), "small.toml", "x"))
+        assert found.to_toml() == one.to_toml()
+        assert (found.seed, found.file) == (one.seed, "small.toml")
+    # A text that is no effective scenario is read as it is.
+    given = "[run]\nuntil = '1ms'\n" + scenario.read_text().replace("seed = 7", "").replace(
+        "[run]", "[probe.x]"
+    )
+    with pytest.raises(ScenarioError):
+        scenarios.read(sweep.Task(0, given, "small.toml", "x"))
+
+
+def test_an_answer_that_is_of_another_build_is_no_result(scenario: Path, tmp_path: Path) -> None:
+    class Old:
+        """Makes runs with another build of the simulator, as a machine of a cluster might."""
+
+        jobs = 1
+
+        def run(self, tasks: Sequence[sweep.Task], watch: Watch) -> Iterator[sweep.Done]:
+            for task in tasks:
+                sweep.execute(task)
+                info = json.loads((Path(task.folder) / "result.json").read_text())
+                info["build"] = "another" if task.index else info["build"]
+                yield sweep.Done(task.index, info=json.dumps(info))
+
+    plan = small_plan(scenario, seeds=1)
+    done = sweep.run(plan, folder=tmp_path / "here", executor=Old())
+    assert len(done.table) == 1
+    assert [failure.why for failure in done.state.failures] == [f"its result is not in {plan.runs[1].folder}"]
+
+
+def test_sentences_need_no_result_again(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from incast.results.sentences import sentences
+
+    done = sweep.run(small_plan(scenario, seeds=2), folder=tmp_path / "here")
+    read, labels = sentences(done.grid), [entry.label for entry in done.grid.entries]
+    assert read
+    monkeypatch.setattr("incast.runs.sweep.manifest.opened", None)
+    assert sentences(done.numbers) == read
+    assert [entry.label for entry in done.numbers.entries] == labels

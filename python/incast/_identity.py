@@ -8,11 +8,12 @@ except the system's, and on the files that a list beside it names.
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from incast._hash import sha256
 
 _SYSTEM = ("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32")
 """Folders of the system's libraries."""
@@ -31,7 +32,7 @@ print("\\n".join(sorted(mapped() - before)))
 
 def digest(code: bytes) -> str:
     """A hash of code as effective scenarios have it."""
-    return f"sha256:{hashlib.sha256(code).hexdigest()[:16]}"
+    return f"sha256:{sha256(code).hexdigest()[:16]}"
 
 
 def of_source(code: bytes, file: Path | None, declared: Sequence[Path] = ()) -> str:

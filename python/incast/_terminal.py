@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
-from decimal import Decimal
 from typing import TextIO, cast
 
 WIDTH = 80
@@ -29,7 +28,17 @@ def shortened(text: str, width: int) -> str:
 
 def short(value: float, digits: int = 3) -> str:
     """A number of a few significant digits, never with an exponent: ``0.0123``, ``400``."""
-    return format(Decimal(f"{value:.{digits}g}"), "f")
+    return in_full(f"{value:.{digits}g}")
+
+
+def in_full(text: str) -> str:
+    """A number that may be written with an exponent, without one."""
+    # "inf" and "nan" have no digits.
+    if "e" not in text and "n" not in text:
+        return text
+    from decimal import Decimal
+
+    return format(Decimal(text), "f")
 
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -31,8 +31,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import hashlib
-import importlib.util
 import inspect
 import json
 import os
@@ -48,6 +46,7 @@ from typing import Any, ClassVar
 from incast import _core, _identity
 from incast._core import Ack, IntHop
 from incast._core import Path as FlowPath
+from incast._hash import sha256
 
 PLUGINS = "INCAST_PLUGINS"
 """The environment variable that names plugin files, for the processes of a sweep too."""
@@ -362,8 +361,10 @@ def _load_library(file: Path) -> list[str]:
 
 
 def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
-    name = f"incast_plugin_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, file)
+    name = f"incast_plugin_{sha256(str(file).encode()).hexdigest()[:12]}"
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path}: a plugin is a Python file (.py) or a shared library (.so)")
     near = _identity.imported(file)
@@ -374,7 +375,7 @@ def _run_plugin(path: str | os.PathLike[str], file: Path) -> list[str]:
         for known, old in list(sys.modules.items()):
             if getattr(old, "__file__", None) in loaded:
                 del sys.modules[known]
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules[name] = module
     if str(file.parent) not in sys.path:
         # Modules beside it can be imported, also when it runs; they hide no other.
@@ -399,9 +400,11 @@ def _forget_bytecode(files: Sequence[Path]) -> None:
     Python tells by the second and the size whether it fits a file. A rule whose number changes twice in a
     second would run with the old one, and its result would have the name of the new one.
     """
+    from importlib.util import cache_from_source
+
     for file in files:
         with contextlib.suppress(OSError, NotImplementedError):
-            Path(importlib.util.cache_from_source(str(file))).unlink()
+            Path(cache_from_source(str(file))).unlink()
 
 
 def get_include() -> str:

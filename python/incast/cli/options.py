@@ -4,18 +4,48 @@ from __future__ import annotations
 
 import argparse
 import math
-import shutil
+import os
+import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from incast.algorithm import load_plugin
 from incast.errors import nearest
 
 if TYPE_CHECKING:
     from incast.runs.runner import Executor
+
+
+def columns() -> int:
+    """Returns the width of the terminal; as ``shutil`` does, of which the import takes longer."""
+    try:
+        told = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        told = 0
+    if told > 0:
+        return told
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or USUAL_COLUMNS
+    except (OSError, ValueError):
+        return USUAL_COLUMNS
+
+
+USUAL_COLUMNS = 80
+"""The width where there is no terminal."""
+
+
+class Formatter(argparse.HelpFormatter):
+    """The form of a command's help. A parser makes several, long before anybody asks for help."""
+
+    def __init__(self, prog: str, **others: Any) -> None:  # noqa: ANN401
+        super().__init__(prog, **{"width": columns() - 2, **others})
+
+
+class RawFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
+    """The form of help with lines as they are."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -60,9 +90,9 @@ def add_command(
     Returns:
         Its parser, for its arguments.
     """
-    formatter = argparse.HelpFormatter if epilog is None else argparse.RawDescriptionHelpFormatter
+    formatter = Formatter if epilog is None else RawFormatter
     if epilog is not None:  # Lines as they are, also of this paragraph.
-        about = textwrap.fill(about, shutil.get_terminal_size().columns - 2)
+        about = textwrap.fill(about, columns() - 2)
     sub = commands.add_parser(name, help=brief, description=about, epilog=epilog, formatter_class=formatter)
     sub.set_defaults(act=act)
     return sub

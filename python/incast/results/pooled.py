@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from incast.results.arrays import Floats, np
-from incast.results.stats import PERCENTILES, SIZE_EDGES, FlowTimes, bins_of, percentile, student
+from incast.results.stats import PERCENTILES, SIZE_EDGES, FlowTimes, bins_of, percentile, rank_among, student
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -154,7 +153,7 @@ def above(samples: int, rank: float) -> int:
         samples: Number of all values.
         rank: In percent, above 0.
     """
-    return samples - math.ceil(Fraction(str(float(rank))) * samples / 100)
+    return samples - rank_among(rank, samples)
 
 
 def tail_index(values: Floats) -> float | None:

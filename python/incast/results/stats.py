@@ -27,10 +27,9 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from incast._terminal import in_full
 from incast.results.arrays import BoolArray, Floats, Ints, np
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def percentile(values: npt.ArrayLike, rank: float, counts: npt.ArrayLike | None 
     order = np.argsort(array)
     ranks = np.cumsum(np.ones(array.size, dtype=np.int64) if counts is None else np.asarray(counts)[order])
     # Exactly: in floating point 99.9 % of 1000 is a little more than 999.
-    place = math.ceil(Fraction(str(float(rank))) * int(ranks[-1]) / 100)
+    place = rank_among(rank, int(ranks[-1]))
     return float(array[order[np.searchsorted(ranks, min(max(place, 1), int(ranks[-1])))]])
 
 
@@ -234,9 +233,25 @@ class Estimate:
         return mean if self.half_width is None else f"{mean} ± {rounded(self.half_width, 2)}"
 
 
+def rank_among(rank: float, samples: int) -> int:
+    """Returns the place of a percentile among sorted samples, from 1; exact, as ranks are decimal numbers.
+
+    Args:
+        rank: The percentile, in percent.
+        samples: How many samples there are.
+    """
+    whole, _, part = str(float(rank)).partition(".")
+    if (whole + part).isdecimal():
+        one: int = 10 ** len(part)
+        return -(-int(whole + part) * samples // (100 * one))
+    from fractions import Fraction
+
+    return math.ceil(Fraction(str(float(rank))) * samples / 100)
+
+
 def rounded(value: float, digits: int) -> str:
     """Returns a number with this many significant digits, without an exponent: 1.2e+06 is 1200000."""
-    return format(Decimal(f"{value:.{digits}g}"), "f") if math.isfinite(value) else str(value)
+    return in_full(f"{value:.{digits}g}") if math.isfinite(value) else str(value)
 
 
 NO_DRAWS = "No draws: every seed gives the same result, so there is no interval."

@@ -8,7 +8,6 @@ its key, and the key is part of its folder's name: ``incast-results/microburst/o
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from incast._build import build
+from incast._hash import sha256
 from incast.errors import ResultError
 from incast.results.result import Result, parse_info
 from incast.results.titles import short
@@ -56,11 +56,11 @@ def key(scenario: Scenario, files: Sequence[Path] = ()) -> str:
     Raises:
         ResultError: When one of the files cannot be read.
     """
-    digest = hashlib.sha256()
+    digest = sha256()
     parts = [b"incast result 1", build().encode(), scenario.to_toml().encode()]
     for file in files:
         try:
-            parts.append(hashlib.sha256(file.read_bytes()).digest())
+            parts.append(sha256(file.read_bytes()).digest())
         except OSError as error:
             raise ResultError(f"cannot read {file}: {error.strerror}") from None
     for part in parts:

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
@@ -23,8 +23,7 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use super::tables::TABLES;
-use super::{ResultError, TableName};
+use super::ResultError;
 
 /// Maximum number of rows of a row group.
 pub(crate) const GROUP_ROWS: usize = 64 << 10;
@@ -32,19 +31,23 @@ pub(crate) const GROUP_ROWS: usize = 64 << 10;
 /// The origin recorded in every file: `incast.scenario_digest`, `incast.seed`, …
 pub(super) type Origin = Vec<(&'static str, String)>;
 
-/// Returns an Arrow schema as a Parquet file keeps it. The tables of results have fixed ones, encoded once: that takes as
-/// long as the rows of a short run.
+/// Schemas whose encoding is kept at most. The tables of results have some, which stay the same; others come and go.
+const MOST_SCHEMAS: usize = 64;
+
+/// Returns an Arrow schema as a Parquet file keeps it. It is encoded once: that takes as long as the rows of a short run.
 fn encoded(schema: &SchemaRef) -> Option<KeyValue> {
-    static ENCODED: [OnceLock<Option<KeyValue>>; TABLES] = [const { OnceLock::new() }; TABLES];
-    let encode = || {
-        let mut properties = WriterProperties::new();
-        add_encoded_arrow_schema_to_metadata(schema, &mut properties);
-        properties.key_value_metadata().and_then(|pairs| pairs.first().cloned())
-    };
-    match TableName::ALL.into_iter().find(|table| Arc::ptr_eq(&table.schema(), schema)) {
-        Some(table) => ENCODED[table as usize].get_or_init(encode).clone(),
-        None => encode(),
+    static ENCODED: Mutex<Vec<(SchemaRef, Option<KeyValue>)>> = Mutex::new(Vec::new());
+    let mut known = ENCODED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, pair)) = known.iter().find(|(one, _)| Arc::ptr_eq(one, schema)) {
+        return pair.clone();
     }
+    let mut properties = WriterProperties::new();
+    add_encoded_arrow_schema_to_metadata(schema, &mut properties);
+    let pair = properties.key_value_metadata().and_then(|pairs| pairs.first().cloned());
+    if known.len() < MOST_SCHEMAS {
+        known.push((schema.clone(), pair.clone()));
+    }
+    pair
 }
 
 /// Begins a Parquet file.
@@ -307,23 +310,29 @@ fn read_error(error: ParquetError, path: &Path) -> ResultError {
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::Field;
+
     use super::*;
 
     /// A file is as the library for Parquet writes it by itself: what is encoded once is no other than what it encodes.
     #[test]
     fn a_schema_that_is_encoded_once_makes_no_other_file() {
         let origin = vec![("name", "one".to_owned())];
-        for table in TableName::ALL {
+        let kinds = [DataType::Int64, DataType::UInt32, DataType::Float64, DataType::Boolean, DataType::Utf8];
+        // More than are kept.
+        for n in 0..=MOST_SCHEMAS {
+            let column = |kind: &DataType| Field::new(format!("{kind} {n}"), kind.clone(), n % 2 == 0);
+            let schema = Arc::new(Schema::new(kinds.iter().map(column).collect::<Vec<_>>()));
             let (mut ours, mut again, mut its) = (Vec::new(), Vec::new(), Vec::new());
-            write(&mut ours, table.schema(), &[], &origin).unwrap();
+            write(&mut ours, schema.clone(), &[], &origin).unwrap();
             // The second one has what was kept.
-            write(&mut again, table.schema(), &[], &origin).unwrap();
+            write(&mut again, schema.clone(), &[], &origin).unwrap();
             let pairs = vec![KeyValue::new("incast.name".to_owned(), "one".to_owned())];
-            let properties = properties(&table.schema(), &origin).into_builder();
+            let properties = properties(&schema, &origin).into_builder();
             let properties = properties.set_key_value_metadata(Some(pairs)).build();
-            ArrowWriter::try_new(&mut its, table.schema(), Some(properties)).unwrap().close().unwrap();
-            assert_eq!(ours, its, "{table:?}");
-            assert_eq!(again, its, "{table:?}");
+            ArrowWriter::try_new(&mut its, schema, Some(properties)).unwrap().close().unwrap();
+            assert_eq!(ours, its, "{n}");
+            assert_eq!(again, its, "{n}");
         }
     }
 }
