@@ -1518,7 +1518,7 @@ class Run(Section):
 
     clock: Literal["exact", "100ppm"] | None = None
     draws: Literal["per-packet", "per-pass"] | None = None
-    reuse: Literal["off", "exact"] | None = None
+    reuse: Literal["off", "exact", "summary"] | None = None
     stall_after: str | Time | None = None
     until: str | Time | None = None
 

@@ -453,7 +453,9 @@ impl CongestionControl for Dcqcn {
     }
 
     relate! { |setup|
-        value(): [rate, target, alpha, bytes, by_time, by_bytes, seen],
+        value(): [rate, target, alpha, by_time, by_bytes, seen],
+        // Without a byte counter no number of bytes is enough.
+        only(setup.params.byte_counter != Bytes::UNLIMITED): [bytes],
         instant(): [alpha_at, rate_due, cut_due],
         phase(setup.params.cut_interval): [cut_origin],
     }

@@ -348,11 +348,13 @@ impl<F: Filter> CongestionControl for Law<F> {
     }
 
     relate! { |setup|
-        value(): [cwnd, max_cwnd, average, pending, received, achieved, to_ignore, inflight, fast, triggered],
+        value(): [cwnd, max_cwnd, average, pending, received, to_ignore, inflight, fast],
+        // Quick adapt alone reads them.
+        only(setup.params.quick_adapt): [achieved, triggered],
         // Both begin again together.
         only(!*fast): [near_zero],
         path(&setup.path): [base_rtt],
-        instant(): [window_end],
+        since(if setup.params.quick_adapt { Time::NEVER } else { Time::ZERO }): [window_end],
         // Compared with the base RTT, which is not above that of the path.
         since(setup.path.base_rtt + Time::from_ps(1)): [last_eta, last_decrease],
         part(): [filter],

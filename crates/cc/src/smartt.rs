@@ -445,10 +445,12 @@ impl CongestionControl for Smartt {
     }
 
     relate! { |setup|
-        value(): [cwnd, near_base_of, marks, acked, to_ignore, inflight, due],
+        value(): [cwnd, near_base_of, marks, to_ignore, inflight],
+        // Quick adapt alone reads them.
+        only(setup.params.quick_adapt): [acked, due],
         // Above `near_base_of` all numbers are alike; both begin again together.
         up_to(near_base_of.floor().saturating_add(1)): [near_base],
-        instant(): [window_end],
+        since(if setup.params.quick_adapt { Time::NEVER } else { Time::ZERO }): [window_end],
     }
 
     fn on_ack(&mut self, setup: &Setup<SmarttParams>, ack: &Ack, _int: &IntStack) {

@@ -1,6 +1,7 @@
 //! Running a simulation: tables in memory or, if asked for, a result on disk that survives a kill up to its
 //! last part.
 
+mod copies;
 mod counts;
 mod loads;
 mod marks;
@@ -18,12 +19,14 @@ use std::time::{Duration, Instant};
 
 use incast_sim::describe::algorithm::Algorithm;
 use incast_sim::describe::fault::Fault;
-use incast_sim::record::{Division, End, FlowRecord, LimitRecord, Outcome, Progress};
+use incast_sim::describe::reuse::Reuse;
+use incast_sim::record::{Division, End, FlowRecord, LimitRecord, Outcome, Progress, Reused};
 use incast_sim::{Invalid, PartTimes, Simulation, Sink};
 
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
 use crate::problem::Problem;
+use crate::results::extract::Repeated;
 use crate::results::info::{OutcomeInfo, TestbedInfo, Warning, Written};
 use crate::results::tables::{self, Labels};
 use crate::results::writer::ResultWriter;
@@ -191,7 +194,12 @@ pub fn run(
     let parts = Cell::default();
     let engine = |simulation: &Simulation, sink: &mut dyn Sink| {
         started.set(Instant::now());
-        let (outcome, times) = incast_sim::run_timed(simulation, sink)?;
+        let (mut outcome, times) = incast_sim::run_timed(simulation, sink)?;
+        if simulation.reuse != Reuse::Off {
+            let reason = "the times of its parts were asked for, and all of it was simulated".to_owned();
+            outcome.reuse =
+                Some(Reused { reason: Some(reason), simulated_hops: outcome.hops, ..Reused::default() });
+        }
         parts.set(times);
         ended.set(Instant::now());
         Ok(outcome)
@@ -277,11 +285,12 @@ fn run_beside(
     }
     recorder.operations(&recorder.notes.operations_not_started());
     recorder.add::<tables::ports::Ports>(&outcome.ports);
+    let repeated = Repeated(outcome.reuse.as_ref().map_or(&[][..], |reused| &reused.repetitions));
     if !simulation.operations.is_empty() {
         let jobs = recorder.notes.finish_jobs(&outcome.bounds, job.volumes);
         recorder.add::<tables::jobs::Jobs>(&jobs);
         if info.testbed.is_none() {
-            let divided = recorder.divide(&jobs)?;
+            let divided = recorder.divide(&jobs, repeated)?;
             recorder.add::<tables::job_limits::JobLimits>(&divided);
         }
     }
@@ -289,14 +298,17 @@ fn run_beside(
     if !series.is_empty() && info.testbed.is_none() {
         recorder.add::<tables::load_series::LoadSeries>(&series);
     }
-    let Notes { left_out, uncounted, resent, control, .. } = recorder.notes;
+    let Notes { left_out, uncounted, resent, control, copies, .. } = recorder.notes;
     let loads = recorder.notes.loads.finish(&outcome, &simulation.flows, job.groups, info.testbed.is_some());
     let readers = std::mem::take(&mut recorder.notes.readers);
     let output = recorder.finish(seen)?;
 
     info.state = Written::Complete;
     let others = [not_started.len() as u64, uncounted];
-    let ending = OutcomeInfo::new(&simulation, &outcome, left_out, others, wall_s);
+    let mut ending = OutcomeInfo::new(&simulation, &outcome, left_out, others, wall_s);
+    if let Some(reuse) = &mut ending.reuse {
+        reuse.unwritten = copies.told();
+    }
     info.outcome = Some(OutcomeInfo { packets_resent: Some(resent), ..ending });
     let is_divided = info.testbed.is_none();
     let ended = Ended {
@@ -312,7 +324,7 @@ fn run_beside(
     };
     let said = verdicts(&ended);
     info.warnings.extend(said.iter().map(Warning::from));
-    info.summary = Some(Summary { loads, ..output.summary(&options.classes)? });
+    info.summary = Some(Summary { loads, ..output.summary(&options.classes, repeated)? });
     let (tables, info) = output.complete(info, outcome.fingerprint)?;
     Ok(RunResult { outcome, info, tables, folder: options.out.clone(), notices, fault, times: None })
 }

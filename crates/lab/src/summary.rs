@@ -60,6 +60,8 @@ pub struct FlowFacts<'a> {
     pub size: Option<Bytes>,
     /// Its slowdown, if its whole size was transferred.
     pub slowdown: Option<f64>,
+    /// Number of flows that it counts for: itself, and its copies that were not written.
+    pub count: u64,
 }
 
 /// Mean, percentiles and maximum of some values.
@@ -82,16 +84,38 @@ pub struct Distribution {
 impl Distribution {
     /// Of these values, in any order; `None` when there are none.
     #[must_use]
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let at = |percent| percentile(&values, percent);
+    pub fn of(values: Vec<f64>) -> Option<Self> {
+        Self::of_counted(values.into_iter().map(|value| (value, 1)).collect())
+    }
+
+    /// Of these values, each as often as is said with it: the same, to the last bit, as if it were there so often.
+    pub(crate) fn of_counted(mut values: Vec<(f64, u64)>) -> Option<Self> {
+        values.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let total: u64 = values.iter().map(|(_, count)| count).sum();
+        let at = |percent| {
+            let mut left = rank(total, percent)?;
+            let reached = |(_, count): &&(f64, u64)| match left.checked_sub(*count) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            };
+            values.iter().find(reached).map(|(value, _)| *value)
+        };
+        let repeated = |(value, count): &(f64, u64)| {
+            (0..*count).map({
+                let value = *value;
+                move |_| value
+            })
+        };
         Some(Self {
-            mean: mean(values.iter().copied())?,
+            mean: mean(values.iter().flat_map(repeated))?,
             p50: at(50.0)?,
             p95: at(95.0)?,
             p99: at(99.0)?,
             p999: at(99.9)?,
-            max: *values.last()?,
+            max: values.last()?.0,
         })
     }
 }
@@ -134,13 +158,13 @@ pub fn slowdowns(flows: &[FlowFacts<'_>], classes: &[SizeClass]) -> Vec<Slowdown
         let of_group = |f: &&FlowFacts<'_>| group.is_none_or(|g| g == f.group);
         let of_class = |f: &&FlowFacts<'_>| f.size.is_some_and(|size| class.contains(size));
         let members: Vec<_> = flows.iter().filter(of_group).filter(of_class).collect();
-        let finished: Vec<f64> = members.iter().filter_map(|f| f.slowdown).collect();
+        let finished: Vec<_> = members.iter().filter_map(|f| Some((f.slowdown?, f.count))).collect();
         Slowdowns {
             class: class.name.clone(),
             group: group.map(str::to_owned),
-            flows: finished.len() as u64,
-            unfinished: (members.len() - finished.len()) as u64,
-            slowdown: Distribution::of(finished),
+            flows: finished.iter().map(|(_, count)| count).sum(),
+            unfinished: members.iter().filter(|f| f.slowdown.is_none()).map(|f| f.count).sum(),
+            slowdown: Distribution::of_counted(finished),
         }
     };
     selections.into_iter().flat_map(|group| classes.iter().map(move |class| one(group, class))).collect()
@@ -157,6 +181,8 @@ pub struct LimitFacts<'a> {
     pub time_ps: u64,
     /// Its time by limit, in the order of the table.
     pub limits_ps: Vec<u64>,
+    /// Number of flows that it counts for: itself, and its copies that were not written.
+    pub count: u64,
 }
 
 /// The divided times of one class of flows.
@@ -185,12 +211,12 @@ pub fn divided(flows: &[LimitFacts<'_>], classes: &[SizeClass], names: &[&str]) 
                 && flow.size.is_some_and(|size| class.contains(size))
         };
         let members: Vec<_> = flows.iter().filter(is_member).collect();
-        let sum = |place: usize| members.iter().map(|flow| flow.limits_ps[place]).sum();
+        let sum = |place: usize| members.iter().map(|flow| flow.count * flow.limits_ps[place]).sum();
         Divided {
             class: class.name.clone(),
             group: group.map(str::to_owned),
-            flows: members.len() as u64,
-            time_ps: members.iter().map(|flow| flow.time_ps).sum(),
+            flows: members.iter().map(|flow| flow.count).sum(),
+            time_ps: members.iter().map(|flow| flow.count * flow.time_ps).sum(),
             limits_ps: names
                 .iter()
                 .enumerate()
@@ -205,11 +231,16 @@ pub fn divided(flows: &[LimitFacts<'_>], classes: &[SizeClass], names: &[&str]) 
 /// are none. `percent` is taken to be between 0 and 100.
 #[must_use]
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
+    sorted.get(usize::try_from(rank(sorted.len() as u64, percent)?).ok()?).copied()
+}
+
+/// The place of the `percent`-th percentile among `count` sorted values, from zero; `None` when there are none.
+fn rank(count: u64, percent: f64) -> Option<u64> {
+    let last = count.checked_sub(1)?;
     // In thousandths of a percent, so that 99.9 % of 1000 values is 999 exactly and not a little more.
     let share = (percent.clamp(0.0, 100.0) * 1000.0).round() as u128;
-    let rank = (sorted.len() as u128 * share).div_ceil(100_000);
-    sorted.get((rank as usize).saturating_sub(1).min(last)).copied()
+    let rank = (u128::from(count) * share).div_ceil(100_000) as u64;
+    Some(rank.saturating_sub(1).min(last))
 }
 
 /// Returns Jain's fairness index of the shares that each of several flows got: 1 when all are equal, 1/n when

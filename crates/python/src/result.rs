@@ -41,8 +41,10 @@ pub(crate) struct Result {
     #[pyo3(get)]
     times: Option<PartTimes>,
     tables: Tables,
+    /// A sentence on rows that its tables lack, of copies that were counted only.
+    unwritten: Option<String>,
     /// The tables that were asked for, in the order of [`TableName::ALL`].
-    read: [PyOnceLock<Py<Table>>; TABLES],
+    opened: [PyOnceLock<Py<Table>>; TABLES],
 }
 
 /// Response of a probed port to the events of an interval.
@@ -114,13 +116,27 @@ impl Result {
             state: "complete",
             folder: run.folder,
             notices: run.notices,
+            unwritten: unwritten(&run.info),
             tables: run.tables,
-            read: core::array::from_fn(|_| PyOnceLock::new()),
+            opened: core::array::from_fn(|_| PyOnceLock::new()),
         })
     }
 
+    /// A table with all of its rows.
     fn get(&self, py: Python<'_>, name: TableName) -> PyResult<&Py<Table>> {
-        self.read[name as usize].get_or_try_init(py, || {
+        let is_short = matches!(name, TableName::Flows | TableName::Limits | TableName::Operations);
+        match &self.unwritten {
+            Some(said) if is_short => Err(error::ResultError::new_err(format!(
+                "{said}; run.reuse = \"exact\" writes them, and rows(\"{}\") has the rows that there are",
+                name.as_str()
+            ))),
+            _ => self.read(py, name),
+        }
+    }
+
+    /// A table with the rows that were written.
+    fn read(&self, py: Python<'_>, name: TableName) -> PyResult<&Py<Table>> {
+        self.opened[name as usize].get_or_try_init(py, || {
             let table = py.detach(|| self.tables.get(name)).map_err(error::result)?;
             Py::new(py, Table(table))
         })
@@ -157,16 +173,20 @@ impl Result {
             folder: Some(folder),
             notices: Vec::new(),
             times: None,
+            unwritten: unwritten(opened.info()),
             tables,
-            read: core::array::from_fn(|_| PyOnceLock::new()),
+            opened: core::array::from_fn(|_| PyOnceLock::new()),
         })
     }
 
     /// One of its tables.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<&Py<Table>> {
-        let known = TableName::ALL.into_iter().find(|table| table.as_str() == name);
-        let known = known.ok_or_else(|| PyKeyError::new_err(format!("no table is called {name:?}")))?;
-        self.get(py, known)
+        self.get(py, known(name)?)
+    }
+
+    /// One of its tables, with the rows that were written.
+    fn rows(&self, py: Python<'_>, name: &str) -> PyResult<&Py<Table>> {
+        self.read(py, known(name)?)
     }
 
     /// Returns the parts from which another process makes it again: `result.json`, state, folder, and the
@@ -186,14 +206,16 @@ impl Result {
         let (info, state, folder, tables) = parts;
         let table = |bytes: &Py<PyBytes>| lab::Table::from_parquet(bytes.as_bytes(py).to_vec());
         let tables = tables.iter().map(table).collect::<core::result::Result<Vec<_>, _>>();
+        let lacks = serde_json::from_str(&info).ok().and_then(|info| unwritten(&info));
         Ok(Self {
             info,
             state: ["complete", "running"].into_iter().find(|known| *known == state).unwrap_or("incomplete"),
             folder,
             notices: Vec::new(),
             times: None,
+            unwritten: lacks,
             tables: Tables::Memory(tables.map(all).map_err(error::result)?),
-            read: core::array::from_fn(|_| PyOnceLock::new()),
+            opened: core::array::from_fn(|_| PyOnceLock::new()),
         })
     }
 
@@ -244,6 +266,17 @@ impl Result {
             PyKeyError::new_err(format!("no samples of port {port} of {} in this interval", key.0))
         })
     }
+}
+
+/// The table of this name.
+fn known(name: &str) -> PyResult<TableName> {
+    let known = TableName::ALL.into_iter().find(|table| table.as_str() == name);
+    known.ok_or_else(|| PyKeyError::new_err(format!("no table is called {name:?}")))
+}
+
+/// Returns the sentence on copies that were counted and not written.
+fn unwritten(info: &ResultInfo) -> Option<String> {
+    Some(info.outcome.as_ref()?.reuse.as_ref()?.unwritten.as_ref()?.said.clone())
 }
 
 /// All tables, in the order of [`TableName::ALL`]; those that are missing at the end have no rows.

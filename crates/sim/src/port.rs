@@ -167,7 +167,8 @@ impl Port {
             busy_until,
             down_since_busy_until,
             waits_for_link,
-            fails_at,
+            // It comes from outside: no copy lasts until then.
+            fails_at: _,
             last_arrival,
             departure_requested,
             departs_late: _,
@@ -200,7 +201,8 @@ impl Port {
         state.word("departure requested", *departure_requested);
         state.word("listed", *is_listed);
         state.word("waits for its link", *waits_for_link);
-        state.unless(down_since_busy_until.is_some() || *fails_at != u64::MAX, "the failure of the link");
+        state.word("has no link", down_since_busy_until.is_some());
+        state.ahead("end of the last packet before its link failed", down_since_busy_until.unwrap_or(0));
         state.unless(!paused.is_empty(), "a pause");
         state.unless(errors.is_some(), "the draws about bit errors");
         state.unless(clock.is_some(), "the waits for cycles of the clock, which are drawn for each packet,");

@@ -36,6 +36,8 @@ pub(crate) struct State {
     words: Vec<Word>,
     /// The first part that cannot be compared.
     missing: Option<String>,
+    /// Whether it can be compared again when some time has passed, though the network is quiet all the while.
+    passes: bool,
 }
 
 /// Everything that a state consists of is a word, in the same order at each instant.
@@ -50,6 +52,7 @@ impl State {
             parts: Vec::new(),
             words: Vec::new(),
             missing: None,
+            passes: false,
         }
     }
 
@@ -98,12 +101,26 @@ impl State {
 
     /// Something that must not be: the part cannot be compared if it is.
     pub(crate) fn unless(&mut self, is: bool, what: &str) {
-        if is && self.missing.is_none() {
+        if is && (self.missing.is_none() || self.passes) {
             self.missing = Some(match self.parts.last() {
                 Some(part) => format!("{what} of {part}"),
                 None => what.to_owned(),
             });
+            self.passes = false;
         }
+    }
+
+    /// Something that must not be, and passes by itself.
+    pub(crate) fn until_over(&mut self, is: bool, what: &str) {
+        if is && self.missing.is_none() {
+            self.unless(true, what);
+            self.passes = true;
+        }
+    }
+
+    /// Whether it cannot be compared because of something that passes by itself.
+    pub(crate) const fn passes(&self) -> bool {
+        self.passes
     }
 
     /// Whether another state is the same, word for word.
@@ -164,6 +181,8 @@ pub(crate) struct Progress {
     pub(crate) queued: Vec<((NodeId, u16), u64, u32)>,
     /// Number of messages that are left of each connection.
     pub(crate) left: BTreeMap<u32, u32>,
+    /// Time at which the next operation begins by itself, which depends on no other; [`u64::MAX`] if none does. (ps)
+    pub(crate) next_input: u64,
 }
 
 /// An operation that has not ended and is not as it was at the beginning.
@@ -188,6 +207,7 @@ impl Progress {
             due: Vec::new(),
             queued: Vec::new(),
             left: BTreeMap::new(),
+            next_input: u64::MAX,
         }
     }
 }
@@ -227,6 +247,19 @@ mod tests {
         assert!(!first.equals(&other));
         let said = "telemetry of connection 12, which is not part of the state that can be compared";
         assert_eq!(first.difference(&other), Some((said.to_owned(), 0)));
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_told_from_what_stays() {
+        let mut first = state(100, 107, 9);
+        assert!(!first.passes());
+        first.until_over(true, "a timer");
+        assert!(first.passes() && !first.equals(&state(100, 107, 9)));
+        first.unless(true, "the draws");
+        first.until_over(true, "a timer");
+        assert!(!first.passes());
+        let said = "the draws of connection 12, which is not part of the state that can be compared";
+        assert_eq!(first.difference(&first), Some((said.to_owned(), 0)));
     }
 
     #[test]

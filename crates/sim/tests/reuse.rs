@@ -3,21 +3,23 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use common::*;
 use incast_cc::Fixed;
+use incast_cc::params::Value;
 use incast_cc::receiver::AckEvery;
-use incast_sim::Simulation;
 use incast_sim::describe::Named;
 use incast_sim::describe::balancing::Balancing;
 use incast_sim::describe::flow::Flow;
-use incast_sim::describe::network::Network;
+use incast_sim::describe::network::{Change, Detection, LinkChange, Network};
 use incast_sim::describe::reuse::{Draws, Reuse};
 use incast_sim::describe::switch::{Buffer, Ecn, MarkingPoint, Switch};
 use incast_sim::describe::transport::Recovery;
 use incast_sim::describe::work::{Operation, What};
 use incast_sim::random::draw;
-use incast_sim::record::{Outcome, Reused};
+use incast_sim::record::{FlowRecord, OperationRecord, Outcome, Progress, Repetition, Reused};
+use incast_sim::{Simulation, Sink};
 use incast_units::{Bytes, Time};
 
 /// A job under construction: its operations follow all of the jobs before.
@@ -107,22 +109,27 @@ fn reuse(outcome: &Outcome) -> &Reused {
     outcome.reuse.as_ref().expect("reuse was asked for")
 }
 
-/// Passes of a ring of hosts on a star.
-fn ring_of(hosts: u32, passes: u32, algorithm: &str) -> Simulation {
+/// The repetitions that were reused.
+fn found(outcome: &Outcome) -> &[Repetition] {
+    &reuse(outcome).repetitions
+}
+
+/// Passes of a ring of hosts on a star, with a computation between them.
+fn ring_of(hosts: u32, passes: u32, algorithm: &str, compute: Time) -> Simulation {
     let mut work = Work::default();
     let mut job = work.job(0, (0..hosts).collect());
     for _ in 0..passes {
-        work.pass(&mut job, &[1], 10_000, us(30));
+        work.pass(&mut job, &[1], 10_000, compute);
     }
     work.on(star(hosts, gbps(100), us(1)), algorithm)
 }
 
 #[test]
 fn a_thousand_passes_cost_less_than_five() {
-    let one = run(&ring_of(64, 1, "constant")).0.hops;
-    let outcome = compare(&ring_of(64, 1000, "constant"));
-    let Reused { repetition, simulated_hops, .. } = reuse(&outcome);
-    let repetition = repetition.unwrap_or_else(|| panic!("{:?}", reuse(&outcome)));
+    let one = run(&ring_of(64, 1, "constant", us(30))).0.hops;
+    let outcome = compare(&ring_of(64, 1000, "constant", us(30)));
+    let Reused { simulated_hops, .. } = reuse(&outcome);
+    let [repetition] = found(&outcome) else { panic!("{:?}", reuse(&outcome)) };
     assert_eq!((outcome.hops, repetition.hops, repetition.flows), (1000 * one, one, 64));
     assert!(*simulated_hops <= 5 * one, "{simulated_hops} of {one} a pass");
 }
@@ -136,22 +143,177 @@ fn what_differs_is_said() {
         work.pass(&mut job, &[1], if pass < 30 { 50_000 } else { 70_000 }, us(30));
     }
     let outcome = compare(&work.on(star(4, gbps(100), us(1)), "constant"));
-    assert!(reuse(&outcome).repetition.is_some_and(|repetition| (25..30).contains(&repetition.copies)));
+    assert!((25..30).contains(&found(&outcome)[0].copies));
     // Samples are of times that do not shift.
-    let mut sim = ring_of(4, 9, "constant");
+    let mut sim = ring_of(4, 9, "constant", us(30));
     sim.probes.ports = vec![(0, 0)];
     let outcome = run(&Simulation { reuse: Reuse::Exact, ..sim }).0;
     assert_eq!(reuse(&outcome).reason.as_deref(), Some("samples are taken, at times that do not shift"));
 }
 
 #[test]
-fn a_timer_of_acknowledgements_that_is_set_makes_reuse_impossible() {
-    // The first packet of four sets it, and the passes are done before it expires.
-    let mut sim = ring_of(4, 9, "constant");
-    (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), Some(us(100)));
-    let outcome = compare(&sim);
-    let reason = reuse(&outcome).reason.as_deref().unwrap_or_default();
+fn a_run_may_repeat_itself_several_times() {
+    // Messages of one size, then of another one, then of the first again.
+    let mut work = Work::default();
+    let mut job = work.job(0, (0..4).collect());
+    for pass in 0..90 {
+        work.pass(&mut job, &[1], if (30..60).contains(&pass) { 70_000 } else { 50_000 }, us(30));
+    }
+    let outcome = compare(&work.on(star(4, gbps(100), us(1)), "constant"));
+    let copies: Vec<u32> = found(&outcome).iter().map(|repetition| repetition.copies).collect();
+    assert!(copies.len() == 3 && copies.iter().all(|copies| *copies >= 25), "{:?}", reuse(&outcome));
+    // They do not overlap, and the later ones are told at their times in the whole run.
+    let ends = found(&outcome).iter().map(|of| of.from + of.period.times(u64::from(of.copies) + 1));
+    let begins = found(&outcome).iter().skip(1).map(|of| of.from);
+    assert!(ends.zip(begins).all(|(end, begin)| end <= begin));
+    assert!(reuse(&outcome).simulated_hops < outcome.hops / 2, "{:?}", reuse(&outcome));
+}
+
+#[test]
+fn a_timer_of_acknowledgements_is_waited_for_while_the_network_is_quiet() {
+    // The first packet of four sets it; it expires while the hosts compute, or not.
+    let told = |delay| {
+        let mut sim = ring_of(4, 30, "constant", us(200));
+        (sim.transport.ack_every, sim.transport.ack_delay) = (AckEvery::Packets(4), Some(us(delay)));
+        let outcome = compare(&sim);
+        (found(&outcome).len(), reuse(&outcome).reason.clone().unwrap_or_default())
+    };
+    let (count, reason) = told(100_000);
+    assert_eq!(count, 0);
     assert!(reason.contains("a timer of acknowledgements that has not expired"), "{reason}");
+    assert_eq!(told(100), (1, String::new()));
+}
+
+#[test]
+fn what_an_algorithm_does_not_read_does_not_count() {
+    // Each has a counter that grows for ever, for a part that is switched off.
+    let off = |key, value| move |algorithm: &str| common::algorithm(algorithm, &[(key, value)]);
+    let without = off("quick_adapt", Value::Flag(false));
+    let unlimited = off("byte_counter", Value::Bytes(Bytes::UNLIMITED));
+    for params in [without("nscc"), without("smartt"), unlimited("dcqcn")] {
+        let mut sim = repeated(star(8, gbps(100), us(1)), &[1, 2, 3, 4, 5, 6, 7], 20_000, "constant");
+        (sim.algorithms, sim.reuse) = (vec![params.into()], Reuse::Off);
+        let outcome = compare(&sim);
+        assert_eq!(found(&outcome).len(), 1, "{params:?} {:?}", reuse(&outcome));
+    }
+}
+
+#[test]
+fn a_link_that_changes_ends_the_copies() {
+    let at = |time, link, what| Change { time: us(time), link, what };
+    let half = LinkChange::Rate(gbps(50));
+    // A pass takes some 35 us.
+    let changes = [
+        vec![at(3_000, 0, half)],
+        vec![at(3_000, 0, LinkChange::Down), at(3_400, 0, LinkChange::Up)],
+        vec![at(3_000, 0, half), at(6_000, 0, LinkChange::Delay(us(2)))],
+    ];
+    for (changes, count) in changes.into_iter().zip([2, 2, 3]) {
+        let mut sim = ring_of(4, 400, "constant", us(30));
+        sim.transport.rto = us(300);
+        sim.network.changes = changes;
+        let outcome = compare(&sim);
+        let reused = reuse(&outcome);
+        assert_eq!(found(&outcome).len(), count, "{reused:?}");
+        // No copy lasts until a change.
+        for Change { time, .. } in &sim.network.changes {
+            let holds = |of: &Repetition| {
+                of.from < *time && *time <= of.from + of.period.times(u64::from(of.copies) + 1)
+            };
+            assert!(!found(&outcome).iter().any(holds), "{time} {reused:?}");
+        }
+        assert!(reused.simulated_hops < outcome.hops, "{reused:?}");
+    }
+}
+
+#[test]
+fn another_job_that_begins_ends_the_copies() {
+    let mut work = Work::default();
+    let mut first = work.job(0, (0..4).collect());
+    for _ in 0..60 {
+        work.pass(&mut first, &[1], 50_000, us(30));
+    }
+    let mut second = work.job(1, (2..6).collect());
+    for _ in 0..30 {
+        work.pass(&mut second, &[1], 50_000, us(30));
+    }
+    let mut sim = work.on(star(8, gbps(100), us(1)), "constant");
+    let sends = |of: &&mut Operation| matches!(of.what, What::Send { .. });
+    for operation in sim.operations.iter_mut().filter(|of| of.job == 1 && of.after.is_empty()).filter(sends) {
+        operation.earliest = us(1_000);
+    }
+    let outcome = compare(&sim);
+    let first = &found(&outcome)[0];
+    assert!(first.copies > 10, "{:?}", reuse(&outcome));
+    assert!(
+        first.from + first.period.times(u64::from(first.copies) + 1) < us(1_000),
+        "{:?}",
+        reuse(&outcome)
+    );
+}
+
+#[test]
+fn times_that_lie_behind_the_copies_stay_where_they_are() {
+    // The last operation waits for all passes, and starts at a time of its own or is left out.
+    for (earliest, start_before) in [(us(5_000), Time::NEVER), (us(100), Time::NEVER), (us(100), us(400))] {
+        let mut work = Work::default();
+        let mut job = work.job(0, (0..4).collect());
+        for _ in 0..40 {
+            work.pass(&mut job, &[1], 50_000, us(30));
+        }
+        let last = work.add(0, 0, What::Compute { time: us(7), processor: 0 }, &job.before[0]);
+        let operation = &mut work.operations[last as usize];
+        (operation.earliest, operation.start_before) = (earliest, start_before);
+        let outcome = compare(&work.on(star(4, gbps(100), us(1)), "constant"));
+        assert!(found(&outcome)[0].copies > 30, "{:?}", reuse(&outcome));
+    }
+}
+
+/// The records that a sink is to keep, and those that it is to count.
+#[derive(Default)]
+struct Counted {
+    kept: Vec<u32>,
+    copies: Vec<u32>,
+    operations: [u64; 2],
+    are_copies: bool,
+}
+
+impl Sink for Counted {
+    fn flows(&mut self, records: &[FlowRecord]) {
+        let to = if self.are_copies { &mut self.copies } else { &mut self.kept };
+        to.extend(records.iter().map(|record| record.flow));
+    }
+
+    fn operations(&mut self, records: &[OperationRecord]) {
+        self.operations[usize::from(self.are_copies)] += records.len() as u64;
+    }
+
+    fn copies(&mut self, are_only_counted: bool) {
+        self.are_copies = are_only_counted;
+    }
+
+    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_summary_tells_copies_apart_and_has_the_same_totals() {
+    let sim = ring_of(4, 100, "constant", us(30));
+    let all = run(&sim).0;
+    let mut sink = Counted::default();
+    let outcome = incast_sim::run(&Simulation { reuse: Reuse::Summary, ..sim.clone() }, &mut sink).unwrap();
+    assert_eq!(Outcome { reuse: None, ..outcome.clone() }, all);
+    let [of] = found(&outcome) else { panic!("{:?}", reuse(&outcome)) };
+    assert!(!of.are_written && of.copies > 90);
+    assert_eq!(sink.copies.len() as u64, of.flows * u64::from(of.copies));
+    assert_eq!(sink.operations.iter().sum::<u64>(), all.operations_ended);
+    // A copy has the numbers of the flows of the period, shifted.
+    let [shifted] = &of.shifted[..] else { panic!("{of:?}") };
+    assert_eq!((shifted.flows.clone(), shifted.by), (0..400, 4));
+    let mut numbers = [sink.kept, sink.copies].concat();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..400).collect::<Vec<u32>>());
 }
 
 /// Returns a random periodic workload, by number.
@@ -206,6 +368,31 @@ fn random(seed: u64, algorithm: &str, balancing: Balancing) -> Simulation {
         // In the middle of some copy.
         sim.until = us(pick(12, 100, 2_000));
     }
+    if pick(18, 0, 2) == 0 {
+        // A link fails for a while, or gets another rate or delay.
+        let link = pick(19, 0, sim.network.links.len() as u64 - 1) as u32;
+        let (time, lasts) = (us(pick(20, 0, 1_500)), us(pick(21, 1, 500)));
+        let (rate, delay) = (LinkChange::Rate(gbps(25)), LinkChange::Delay(us(3)));
+        let usual = [LinkChange::Up, LinkChange::Rate(gbps(100)), LinkChange::Delay(us(1))];
+        let kind = pick(22, 0, 2) as usize;
+        let change = |time, what| Change { time, link, what };
+        sim.network.changes = vec![change(time, [LinkChange::Down, rate, delay][kind])];
+        if pick(23, 0, 3) > 0 {
+            sim.network.changes.push(change(time + lasts, usual[kind]));
+        }
+        sim.network.detection = Detection { switches: us(pick(24, 0, 20)), hosts: us(pick(25, 0, 20)) };
+        sim.transport.rto = us(300);
+    }
+    if pick(26, 0, 2) == 0 {
+        // The last job begins later.
+        let last = jobs - 1;
+        let begin = us(pick(27, 1, 1_000));
+        for operation in sim.operations.iter_mut().filter(|of| of.job == last && of.after.is_empty()) {
+            if !matches!(operation.what, What::Receive { .. }) {
+                operation.earliest = begin;
+            }
+        }
+    }
     sim
 }
 
@@ -218,7 +405,7 @@ fn random_workloads_have_the_same_results() {
             for seed in 0..seeds {
                 let sim = random(seed, info.name, *balancing);
                 let reused = compare(&sim).reuse.expect("reuse was asked for");
-                let found = reused.repetition.is_some();
+                let found = !reused.repetitions.is_empty();
                 println!("{} {name} {seed}: {reused:?}", info.name);
                 let count: &mut [u32; 2] = counts.entry((info.name, *name)).or_default();
                 count[0] += u32::from(found);
@@ -247,9 +434,9 @@ fn repeated(network: Network, distances: &[usize], size: u64, algorithm: &str) -
 /// Returns the first pass from which on a run repeats itself and the number of passes of a period, or what differs.
 fn told(sim: &Simulation) -> String {
     let outcome = run(sim).0;
-    let Reused { repetition, reason, instants, .. } = reuse(&outcome);
+    let Reused { repetitions, reason, instants, .. } = reuse(&outcome);
     let per_pass = sim.flows.len() as u64 / 200;
-    match repetition {
+    match repetitions.first() {
         Some(repetition) => {
             let period = repetition.flows / per_pass;
             format!("from pass {} on, every {period}", instants - period)

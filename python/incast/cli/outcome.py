@@ -51,6 +51,8 @@ def ending(label: str, result: Result) -> str:
     lines += [f"  flow {w['flow']}: {w['waits_for']}" for w in outcome.get("waiting", [])]
     if reuse := outcome.get("reuse"):
         lines.append(paragraph(reuse["said"], "  "))
+        if unwritten := reuse.get("unwritten"):
+            lines.append(paragraph(unwritten["said"], "  "))
     for violation in outcome["violations"]:
         lines.append(paragraph(f"invariant violated, please report this: {violation}", "  "))
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from incast.results import Table, stats
+from incast.results import Table, copies, stats
 from incast.results.arrays import BoolArray, Floats, np
 from incast.results.stats import percentile
 
@@ -43,6 +43,9 @@ class Recorded(Protocol):
     @property
     def ports(self) -> Table:
         """Its table of ports."""
+
+    def rows(self, name: str) -> Table:
+        """Returns the rows of a table that were written."""
 
 
 def metrics(result: Recorded, block: str | None = None) -> tuple[dict[str, float], frozenset[str]]:
@@ -100,9 +103,9 @@ def bounds(
         of: ``slowdown``; or ``fct`` for completion times in picoseconds.
 
     Returns:
-        The values, and whether each of them is a bound.
+        The values, and whether each of them is a bound; of copies that were not written, too.
     """
-    table = result.flows
+    table = _written(result)
     size = table.column("size_bytes").astype(np.float64)
     chosen = table.column("counted") & (size > above) & (size <= up_to)
     if groups:
@@ -121,7 +124,13 @@ def bounds(
     values = so_far if of == "fct" else np.where(whole, slowdown, least)
     # A flow without an ideal time has no slowdown.
     has = ~(whole & np.isnan(slowdown))
-    return values[has], ~whole[has]
+    times = copies.counts(result.info, finish)[has]
+    return np.repeat(values[has], times), np.repeat(~whole[has], times)
+
+
+def _written(result: Recorded) -> Table:
+    """Returns the rows of the table of flows, which lacks copies that were not written."""
+    return result.rows("flows") if copies.are_unwritten(result.info) else result.flows
 
 
 def ideal_times(result: Recorded) -> Floats:
@@ -142,7 +151,7 @@ def ideal_times(result: Recorded) -> Floats:
         A time for each row of the table of flows; NaN where nothing is known of it: the flow has no size or
         has not started, or no such flow has any byte acknowledged.
     """
-    table, ports = result.flows, result.ports
+    table, ports = _written(result), result.ports
     size, acked, ideal = (
         table.column(name).astype(np.float64) for name in ("size_bytes", "acked_bytes", "ideal_fct_ps")
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from incast import _core
 from incast.errors import Problem
-from incast.results import limits, stats
+from incast.results import copies, limits, stats
 from incast.results.arrays import BoolArray, Floats, Ints, np
 from incast.results.listing.shown import Screen, Shown
 from incast.results.load import Load, LoadSeries, loads_of, series_of
@@ -490,11 +490,33 @@ class Result(Tables, Shown):
         return node, port
 
     def flow_times(self) -> FlowTimes:
-        """Sizes and completion times of the flows that count and transferred all of their size."""
-        slowdown = self.flows.column("slowdown")
-        done = ~np.isnan(slowdown) & self.flows.column("counted")
-        size, fct = self.flows.column("size_bytes")[done], self.flows.column("fct_ps")[done]
-        return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown[done])
+        """Sizes and completion times of the flows that count and transferred all of their size.
+
+        Copies that were not written are among them, behind the flows that they are copies of.
+        """
+        table = self.rows("flows")
+        slowdown = table.column("slowdown")
+        done = ~np.isnan(slowdown) & table.column("counted")
+        times = copies.counts(self.info, table.column("finish_ps")[done].astype(np.float64))
+        size, fct, slowdown = (
+            np.repeat(table.column(name)[done], times) for name in ("size_bytes", "fct_ps", "slowdown")
+        )
+        return FlowTimes(size.astype(np.int64), fct.astype(np.int64), slowdown)
+
+    def rows(self, name: str) -> _core.Table:
+        """Returns a table with the rows that were written.
+
+        With ``run.reuse = "summary"`` the tables ``flows``, ``limits`` and ``operations`` lack the copies of
+        what repeats itself, and whoever asks for them whole gets a :exc:`~incast.ResultError`. Of any other
+        result and table they are all rows.
+
+        Args:
+            name: Name of the table, like ``"flows"``.
+
+        Raises:
+            KeyError: When there is no such table.
+        """
+        return self._core.rows(name)
 
     def in_memory(self) -> Result:
         """Returns the result with all of its tables in memory, so that its folder may be removed."""
@@ -523,7 +545,12 @@ class Result(Tables, Shown):
         return Screen(heading, [outcome["why"], *broken, *waiting], warnings, listings({label: self}))
 
     def __repr__(self) -> str:
-        return f"<Result of {self.info['name']!r}: {self.end}, {len(self.flows)} flows>"
+        return f"<Result of {self.info['name']!r}: {self.end}, {self._flow_count()} flows>"
+
+    def _flow_count(self) -> int:
+        """Returns the number of flows, with those that were counted and not written."""
+        reuse = (self.info.get("outcome") or {}).get("reuse") or {}
+        return len(self.rows("flows")) + int((reuse.get("unwritten") or {}).get("flows", 0))
 
 
 _NUMBERS = ("window_bytes", "rate_bps", "rtt_ps")

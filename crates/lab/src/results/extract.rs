@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
-use incast_sim::record::Limit;
+use incast_sim::record::{Limit, Repetition};
 use incast_units::{Bytes, Rate, Time};
 
 use super::{EachBatch, ResultError, Table};
@@ -18,22 +18,46 @@ use crate::summary::{
 /// A port of a result: name of its node, and its number there.
 pub type PortKey = (String, u16);
 
+/// The repetitions of a run, some of which may have copies without rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeated<'a>(pub(crate) &'a [Repetition]);
+
+impl Repeated<'_> {
+    /// The repetitions whose copies have no rows, each with its number.
+    pub(crate) fn unwritten(&self) -> impl Iterator<Item = (usize, &Repetition)> {
+        self.0.iter().enumerate().filter(|(_, of)| !of.are_written)
+    }
+
+    /// Returns the repetition of whose copies a flow that ended then is the first.
+    pub(crate) fn of(&self, finish_ps: i64) -> Option<(usize, &Repetition)> {
+        let finish = Time::from_ps(unsigned(finish_ps));
+        self.unwritten().find(|(_, of)| (of.from..of.from + of.period).contains(&finish))
+    }
+
+    /// Returns the number of flows that the row of a flow counts for which ended then.
+    fn count(&self, finish_ps: Option<i64>) -> u64 {
+        finish_ps.and_then(|time| self.of(time)).map_or(1, |(_, of)| u64::from(of.copies) + 1)
+    }
+}
+
 /// The flows of the table `flows` that count.
 ///
 /// # Errors
 /// With the name of a column that is missing or of another type.
-pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
+fn flows<'a>(table: &'a Table, repeated: &Repeated<'_>) -> Result<Vec<FlowFacts<'a>>, String> {
     let mut flows = Vec::with_capacity(table.rows());
     for batch in &table.batches {
         let group = texts(batch, "group")?;
         let size = numbers::<Int64Type>(batch, "size_bytes")?;
         let slowdown = numbers::<Float64Type>(batch, "slowdown")?;
         let counted = flags(batch, "counted")?;
-        let rows = group.zip(size).zip(slowdown).zip(counted).filter(|(_, counted)| *counted);
-        flows.extend(rows.map(|(((group, size), slowdown), _)| FlowFacts {
+        let finish = numbers::<Int64Type>(batch, "finish_ps")?;
+        let rows = group.zip(size).zip(slowdown.zip(finish)).zip(counted).filter(|(_, counted)| *counted);
+        flows.extend(rows.map(|(((group, size), (slowdown, finish)), _)| FlowFacts {
             group,
             size: size.map(|s| Bytes::new(unsigned(s))),
             slowdown,
+            count: repeated.count(finish),
         }));
     }
     Ok(flows)
@@ -43,15 +67,20 @@ pub fn flows(table: &Table) -> Result<Vec<FlowFacts<'_>>, String> {
 ///
 /// # Errors
 /// With the name of a column that is missing or of another type.
-pub fn limit_facts<'a>(flows: &'a Table, limits: &Table) -> Result<Vec<LimitFacts<'a>>, String> {
+fn limit_facts<'a>(
+    flows: &'a Table,
+    limits: &Table,
+    repeated: &Repeated<'_>,
+) -> Result<Vec<LimitFacts<'a>>, String> {
     let mut known = BTreeMap::new();
     for batch in &flows.batches {
         let group = texts(batch, "group")?;
         let size = numbers::<Int64Type>(batch, "size_bytes")?;
         let number = numbers::<UInt32Type>(batch, "flow")?;
         let chosen = flags(batch, "counted")?.zip(flags(batch, "started")?);
-        let rows =
-            number.zip(group.zip(size)).zip(chosen).filter(|(_, (counted, started))| *counted && *started);
+        let finish = numbers::<Int64Type>(batch, "finish_ps")?;
+        let of = group.zip(size).zip(finish);
+        let rows = number.zip(of).zip(chosen).filter(|(_, (counted, started))| *counted && *started);
         known.extend(rows.filter_map(|((number, of), _)| Some((number?, of))));
     }
     let mut facts = Vec::with_capacity(known.len());
@@ -64,9 +93,10 @@ pub fn limit_facts<'a>(flows: &'a Table, limits: &Table) -> Result<Vec<LimitFact
         for (flow, time) in flow.zip(time) {
             let value = |number: Option<i64>| unsigned(number.unwrap_or_default());
             let limits_ps = of.iter_mut().map(|column| value(column.next().flatten())).collect();
-            if let Some((group, size)) = flow.and_then(|flow| known.get(&flow)) {
+            if let Some(((group, size), finish)) = flow.and_then(|flow| known.get(&flow)) {
                 let size = size.map(|size| Bytes::new(unsigned(size)));
-                facts.push(LimitFacts { group, size, time_ps: value(time), limits_ps });
+                let count = repeated.count(*finish);
+                facts.push(LimitFacts { group, size, time_ps: value(time), limits_ps, count });
             }
         }
     }
@@ -227,8 +257,8 @@ pub fn goodputs(table: &Table, interval: Interval) -> Result<BTreeMap<u32, Rate>
 pub(crate) type Batches<'a> = dyn Fn(&mut EachBatch<'_>) -> Result<(), ResultError> + 'a;
 
 impl Summary {
-    /// The summary of a run with these tables, with these classes of size, and without loads. Samples of ports, which may not
-    /// fit into memory, are read twice.
+    /// The summary of a run with these tables, with these classes of size, and without loads. A row counts for the copies without
+    /// rows, too. Samples of ports, which may not fit into memory, are read twice.
     ///
     /// # Errors
     /// When a table cannot be read, or a column is missing or of another type.
@@ -239,6 +269,7 @@ impl Summary {
         limits: &Table,
         port_series: &Batches<'_>,
         classes: &[SizeClass],
+        repeated: Repeated<'_>,
     ) -> Result<Self, ResultError> {
         let in_memory = |reason: String| ResultError::damaged(Path::new("a table in memory"), reason);
         let rates = port_rates(ports).map_err(in_memory)?;
@@ -257,7 +288,7 @@ impl Summary {
             }
             Ok(())
         })?;
-        let facts = limit_facts(flows_table, limits).map_err(in_memory)?;
+        let facts = limit_facts(flows_table, limits, &repeated).map_err(in_memory)?;
         let has_limits = limits.rows() > 0;
         let of_limits =
             if has_limits { divided(&facts, classes, &Limit::ALL.map(Limit::name)) } else { Vec::new() };
@@ -265,7 +296,7 @@ impl Summary {
             PortSummary::of(&key.0, key.1, rates.get(key).copied(), sums)
         };
         Ok(Self {
-            slowdowns: slowdowns(&flows(flows_table).map_err(in_memory)?, classes),
+            slowdowns: slowdowns(&flows(flows_table, &repeated).map_err(in_memory)?, classes),
             limits: of_limits,
             ports: sums.iter().filter_map(summary).collect(),
             jobs: jobs(&job_facts(jobs_table).map_err(in_memory)?),

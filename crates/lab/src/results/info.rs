@@ -200,36 +200,70 @@ pub struct ReuseInfo {
     pub quiet_instants: u64,
     /// Packet-hops that were simulated; the others were written from these.
     pub simulated_hops: u64,
-    /// Number of copies that were written of the part that repeats itself.
-    pub copies: u32,
-    /// Begin of that part.
+    /// Number of copies that were not simulated, of all parts that repeat themselves.
+    pub copies: u64,
+    /// The parts that repeat themselves, by time.
+    #[serde(default)]
+    pub repetitions: Vec<RepetitionInfo>,
+    /// The copies that were counted and not written.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub from_ps: Option<u64>,
+    pub unwritten: Option<Unwritten>,
+}
+
+/// A part of a run that repeats itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepetitionInfo {
+    /// Its begin.
+    pub from_ps: u64,
     /// Its length.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub period_ps: Option<u64>,
+    pub period_ps: u64,
+    /// Number of its copies, which follow it.
+    pub copies: u32,
+    /// Number of flows in it.
+    pub flows: u64,
+    /// Packet-hops in it.
+    pub hops: u64,
+}
+
+/// Copies of flows and operations that have no rows in the tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unwritten {
+    /// A sentence on them.
+    pub said: String,
+    /// Number of flows.
+    pub flows: u64,
+    /// Number of operations.
+    pub operations: u64,
 }
 
 impl From<&Reused> for ReuseInfo {
     fn from(reused: &Reused) -> Self {
-        let Reused { instants, repetition, reason, simulated_hops } = reused;
-        let said = match (repetition, reason) {
-            (Some(Repetition { from, period, copies, flows, hops }), _) => {
-                format!(
-                    "from {from} on the state repeats itself every {period} ({flows} flows, {hops} hops): {copies} \
-                     copies were not simulated"
-                )
-            }
-            (None, Some(reason)) => format!("nothing was reused: {reason}"),
-            (None, None) => "nothing was reused: the state did not come again".to_owned(),
+        let Reused { instants, repetitions, reason, simulated_hops } = reused;
+        let each = repetitions.iter().map(|Repetition { from, period, copies, flows, hops, .. }| {
+            format!(
+                "from {from} on the state repeats itself every {period} ({flows} flows, {hops} hops): {copies} \
+                 copies were not simulated"
+            )
+        });
+        let said = match (repetitions.as_slice(), reason) {
+            ([], Some(reason)) => format!("nothing was reused: {reason}"),
+            ([], None) => "nothing was reused: the state did not come again".to_owned(),
+            _ => each.collect::<Vec<_>>().join("; "),
+        };
+        let told = |of: &Repetition| RepetitionInfo {
+            from_ps: of.from.ps(),
+            period_ps: of.period.ps(),
+            copies: of.copies,
+            flows: of.flows,
+            hops: of.hops,
         };
         Self {
             said,
             quiet_instants: *instants,
             simulated_hops: *simulated_hops,
-            copies: repetition.map_or(0, |repetition| repetition.copies),
-            from_ps: repetition.map(|repetition| repetition.from.ps()),
-            period_ps: repetition.map(|repetition| repetition.period.ps()),
+            copies: repetitions.iter().map(|of| u64::from(of.copies)).sum(),
+            repetitions: repetitions.iter().map(told).collect(),
+            unwritten: None,
         }
     }
 }

@@ -15,13 +15,14 @@ use incast_sim::{Simulation, Sink};
 use incast_units::Time;
 
 use super::RunError;
+use super::copies::{Copies, Originals};
 use super::counts::Counts;
 use super::loads::Loads;
 use super::marks::Readers;
 use crate::formats::pcapng::{Capture, Frame};
 use crate::load::Window;
 use crate::results::chain::{Chains, JobLimits, Span};
-use crate::results::extract::numbers;
+use crate::results::extract::{Repeated, numbers};
 use crate::results::jobs::{Jobs, Volume};
 use crate::results::tables::limit_series::{Count, LimitSeries};
 use crate::results::tables::packets::Packets;
@@ -74,6 +75,9 @@ macro_rules! growing {
         impl Sink for Recorder<'_> {
             $($(fn $records(&mut self, records: &[<tables::$file::$table as Rows>::Record]) {
                 self.notes.$records(records);
+                if self.notes.copies.follow {
+                    return;
+                }
                 let pending = &mut self.pending.$records;
                 add::<tables::$file::$table>(pending, records, &self.labels, &mut self.output);
             })?)+
@@ -100,6 +104,10 @@ macro_rules! growing {
             fn limit_samples(&mut self, records: &[LimitSample]) {
                 let sums = self.counts.add(records);
                 add::<LimitSeries>(&mut self.counted, &sums, &self.labels, &mut self.output);
+            }
+
+            fn copies(&mut self, are_only_counted: bool) {
+                self.notes.copies.follow = are_only_counted;
             }
 
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
@@ -163,15 +171,27 @@ impl<'a> Recorder<'a> {
         self.output.part(&T::batch(records, &self.labels), T::NAME);
     }
 
-    /// Returns the divided times of jobs.
+    /// Returns the divided times of jobs, of a run with these repetitions.
     ///
     /// # Errors
     /// When the divided times of flows cannot be read.
-    pub(super) fn divide(&mut self, jobs: &[JobRecord]) -> Result<Vec<JobLimits>, ResultError> {
+    pub(super) fn divide(
+        &mut self,
+        jobs: &[JobRecord],
+        repeated: Repeated<'_>,
+    ) -> Result<Vec<JobLimits>, ResultError> {
         let chains = Chains::new(self.notes.simulation, &self.notes.spans, jobs);
-        let wanted = chains.flows();
         let mut found = BTreeMap::new();
         self.flush_rows();
+        let mut originals = Originals::default();
+        if self.notes.copies.flows > 0 {
+            self.output.each(TableName::Flows, &mut |batch| originals.add(batch, repeated))?;
+        }
+        // Several copies may be copies of one flow.
+        let mut wanted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for flow in chains.flows() {
+            wanted.entry(originals.of(flow, repeated)).or_default().push(flow);
+        }
         self.output.each(TableName::Limits, &mut |batch| {
             let flow = numbers::<UInt32Type>(batch, "flow")?;
             let names = Limit::ALL.map(|limit| format!("{}_ps", limit.name()));
@@ -183,9 +203,8 @@ impl<'a> Recorder<'a> {
                     let time = column.next().flatten().and_then(|time| u64::try_from(time).ok());
                     division.add(limit, Time::from_ps(time.unwrap_or_default()));
                 }
-                if let Some(flow) = flow.filter(|flow| wanted.contains(flow)) {
-                    found.insert(flow, division);
-                }
+                let flows = flow.and_then(|flow| wanted.get(&flow)).into_iter().flatten();
+                found.extend(flows.map(|flow| (*flow, division)));
             }
             Ok(())
         })?;
@@ -336,16 +355,20 @@ impl Output {
         Ok(table)
     }
 
-    /// Returns the summary of the run, with these classes of size.
+    /// Returns the summary of the run, which has these repetitions, with these classes of size.
     ///
     /// # Errors
     /// When a part cannot be read.
-    pub(super) fn summary(&self, classes: &[SizeClass]) -> Result<Summary, ResultError> {
+    pub(super) fn summary(
+        &self,
+        classes: &[SizeClass],
+        repeated: Repeated<'_>,
+    ) -> Result<Summary, ResultError> {
         let [flows, ports, jobs, limits] =
             [TableName::Flows, TableName::Ports, TableName::Jobs, TableName::Limits]
                 .map(|name| self.table(name));
         let series = |each: &mut EachBatch<'_>| self.each(TableName::PortSeries, each);
-        Summary::of(&flows?, &ports?, &jobs?, &limits?, &series, classes)
+        Summary::of(&flows?, &ports?, &jobs?, &limits?, &series, classes, repeated)
     }
 
     /// Completes the result. Returns its tables, and what `result.json` holds.
@@ -387,6 +410,8 @@ pub(super) struct Notes<'a> {
     /// For every operation, whether it was recorded, and when it took place.
     seen_operations: Vec<bool>,
     spans: Vec<Span>,
+    /// The copies that are counted and have no rows.
+    pub(super) copies: Copies,
     /// Data packets that were sent again.
     pub(super) resent: u64,
     /// Number of flows and of operations that are left out.
@@ -414,6 +439,7 @@ pub(super) struct Control {
 
 impl Watch for Notes<'_> {
     fn flows(&mut self, records: &[FlowRecord]) {
+        self.copies.flows(records);
         for record in records {
             if let Some(seen) = self.seen.get_mut(record.flow as usize) {
                 *seen = true;
@@ -438,6 +464,7 @@ impl Watch for Notes<'_> {
     }
 
     fn operations(&mut self, records: &[OperationRecord]) {
+        self.copies.operations(records);
         for record in records {
             if let Some(seen) = self.seen_operations.get_mut(record.operation as usize) {
                 *seen = true;
@@ -457,6 +484,7 @@ impl<'a> Notes<'a> {
             seen: vec![false; simulation.flows.len()],
             seen_operations: vec![false; simulation.operations.len()],
             spans: vec![(Time::NEVER, Time::NEVER); simulation.operations.len()],
+            copies: Copies::default(),
             resent: 0,
             left_out: (0, 0),
             uncounted: 0,

@@ -1,7 +1,7 @@
 use super::*;
 
 fn flow(group: &'static str, size: u64, slowdown: f64) -> FlowFacts<'static> {
-    FlowFacts { group, size: Some(Bytes::new(size)), slowdown: Some(slowdown) }
+    FlowFacts { group, size: Some(Bytes::new(size)), slowdown: Some(slowdown), count: 1 }
 }
 
 /// Samples one microsecond apart from 0, with these queues, of a port that sends 12 500 B/us
@@ -56,6 +56,11 @@ fn percentiles_are_nearest_ranks() {
             && d.max == 1000.0
     );
     assert_eq!(Distribution::of(Vec::new()), None);
+    // Of values that count several times, as if they were there so often.
+    let counted = [(0.1, 7), (2.3, 1), (0.7, 990), (5.9, 2)];
+    let repeated = counted.iter().flat_map(|(value, count)| vec![*value; *count as usize]).collect();
+    assert_eq!(Distribution::of_counted(counted.to_vec()), Distribution::of(repeated));
+    assert_eq!(Distribution::of_counted(counted.to_vec()).unwrap().p999, 5.9);
 }
 
 #[test]
@@ -65,8 +70,8 @@ fn slowdowns_by_class_and_group() {
         flow("web", 150_000, 3.0), // the limit belongs to the small ones
         flow("web", 150_001, 5.0),
         flow("incast", 450_000, 9.0),
-        FlowFacts { group: "incast", size: Some(Bytes::new(10)), slowdown: None },
-        FlowFacts { group: "long", size: None, slowdown: None },
+        FlowFacts { group: "incast", size: Some(Bytes::new(10)), slowdown: None, count: 1 },
+        FlowFacts { group: "long", size: None, slowdown: None, count: 1 },
     ];
     let table = slowdowns(&flows, &SizeClass::defaults());
     let row = |class: &str, group: Option<&str>| {

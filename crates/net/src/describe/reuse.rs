@@ -7,6 +7,7 @@ named! {
     pub enum Reuse {
         "off" => Off: "they are simulated like all others",
         "exact" => Exact: "they are taken from the part that they repeat, where the whole state of network, hosts and jobs comes again",
+        "summary" => Summary: "the same, but their flows and operations are counted in totals and in the summary, and not written one by one",
     }
 }
 

@@ -106,6 +106,9 @@ macro_rules! records {
         /// order for every number of threads. Kinds that a sink does not implement are ignored.
         pub trait Sink {
             $($(#[$doc])* fn $name(&mut self, _records: &[$record]) {})*
+            /// Says whether the records that follow are to be counted and not kept, from now on: they are copies of earlier
+            /// ones, in a run that reuses what repeats itself ([`Reuse::Summary`](crate::describe::reuse::Reuse::Summary)).
+            fn copies(&mut self, _are_only_counted: bool) {}
             /// Called several times a second of wall time; [`ControlFlow::Break`] stops the run cleanly.
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
         }
@@ -123,6 +126,11 @@ macro_rules! records {
                 self.watch.$name(records);
                 self.sink.$name(records);
             })*
+
+            fn copies(&mut self, are_only_counted: bool) {
+                self.watch.copies(are_only_counted);
+                self.sink.copies(are_only_counted);
+            }
 
             fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
                 self.sink.progress(progress)

@@ -39,7 +39,7 @@ pub use packet::{OwnPacket, PacketKind, PacketRecord};
 pub use pause::PauseRecord;
 pub use port_sample::PortSample;
 pub use progress::Progress;
-pub use reuse::{Repetition, Reused};
+pub use reuse::{Repetition, Reused, Shifted};
 pub use totals::PortTotals;
 
 records! {

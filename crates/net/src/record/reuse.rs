@@ -1,5 +1,7 @@
 //! The account of a run about what it did not simulate, since it repeats itself.
 
+use core::ops::Range;
+
 use incast_units::Time;
 
 /// Findings about repetition in a run that was to reuse what repeats itself.
@@ -7,8 +9,8 @@ use incast_units::Time;
 pub struct Reused {
     /// Number of instants at which the network was quiet and its state was compared with earlier states.
     pub instants: u64,
-    /// The repetition that was reused.
-    pub repetition: Option<Repetition>,
+    /// The repetitions that were reused, by time.
+    pub repetitions: Vec<Repetition>,
     /// Reason for which nothing was reused: the first part of the state that differed, or that cannot be compared.
     pub reason: Option<String>,
     /// Packet-hops that were simulated, again and again what was simulated more than once.
@@ -16,7 +18,7 @@ pub struct Reused {
 }
 
 /// A part of a run that was written from an earlier part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repetition {
     /// Begin of the part that repeats itself.
     pub from: Time,
@@ -28,4 +30,17 @@ pub struct Repetition {
     pub flows: u64,
     /// Packet-hops in it.
     pub hops: u64,
+    /// Whether the sink keeps the records of copies: those between [`Sink::copies`](super::Sink::copies) and the end of that.
+    pub are_written: bool,
+    /// The numbers of flows of each job.
+    pub shifted: Vec<Shifted>,
+}
+
+/// The flows of a job, and what is added to their numbers from one copy to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shifted {
+    /// Their numbers, of the whole job.
+    pub flows: Range<u32>,
+    /// Number of those in one copy.
+    pub by: u32,
 }

@@ -219,13 +219,13 @@ impl<'a> FlowFacts<'a> {
         Path { hops: path.hops - cards, ..path }
     }
 
-    /// Returns the ports of switches that the packets of a flow take which has one path; `None`: it has several.
-    pub(crate) fn switch_ports(&self, flow: u32) -> Option<Vec<(NodeId, PortId)>> {
+    /// Returns the ports of switches that the packets of a flow take at `time` which has one path; `None`: it has several.
+    pub(crate) fn switch_ports(&self, flow: u32, time: Time) -> Option<Vec<(NodeId, PortId)>> {
         if self.flows[flow as usize].balancing.spreads() {
             return None;
         }
         let (paths, hash) = (&self.fabric.paths, self.hashes(flow).0);
-        let links = self.fabric.routes.path(paths, self.ends(flow, Way::Forth), hash, Time::ZERO);
+        let links = self.fabric.routes.path(paths, self.ends(flow, Way::Forth), hash, time);
         // The near end of a link is the far end of the way back.
         let near = |link: &Out| {
             let back = &self.fabric.routes.ports[link.node as usize][usize::from(link.port)];

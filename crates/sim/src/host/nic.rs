@@ -135,7 +135,8 @@ impl Nic {
             frames,
         } = self;
         wire.relate(state);
-        state.word("bytes of replies", *replies_length);
+        // They wait for a link that has failed.
+        state.unless(*replies_length > 0, "replies");
         state.word("ready sources", *ready_count);
         state.unless(paused_sources.is_some(), "backpressure flow control");
         state.unless(frames.as_ref().is_some_and(|frames| !frames.is_quiet()), "a pause");

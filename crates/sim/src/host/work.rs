@@ -121,8 +121,20 @@ impl Work {
     ) {
         let Self { operations, after: _, after_start: _, processors, due, ready } = self;
         state.unless(!ready.is_empty(), "an operation that is about to start");
+        let now = state.now;
         let number = |place: u32| operations[place as usize].operation;
-        progress.due.extend(due.iter().map(|Reverse((at, place))| (*at, number(*place))));
+        // They begin by themselves, at times that come from outside: no copy lasts until then.
+        let is_input = |at: u64, place: u32| {
+            let Local { operation, state: of, .. } = operations[place as usize];
+            let Operation { after, after_start, .. } = &facts.operations[operation as usize];
+            at > now && of == State::Waiting && after.is_empty() && after_start.is_empty()
+        };
+        let (inputs, due): (Vec<_>, Vec<_>) =
+            due.iter().map(|Reverse(due)| *due).partition(|(at, place)| is_input(*at, *place));
+        let next = inputs.iter().map(|(at, _)| *at).min();
+        progress.next_input = progress.next_input.min(next.unwrap_or(u64::MAX));
+        let inputs: BTreeSet<u32> = inputs.into_iter().map(|(_, place)| number(place)).collect();
+        progress.due.extend(due.into_iter().map(|(at, place)| (at, number(place))));
         for (processor, Processor { is_busy, queue }) in processors {
             state.word("processor", *processor);
             state.word("busy", *is_busy);
@@ -138,6 +150,7 @@ impl Work {
                 State::LeftOut => state.unless(true, "an operation that is left out"),
                 State::Waiting if *unmet == all && all > 0 && !arrived => {}
                 State::Started if waits_from_the_beginning(described) && !arrived => {}
+                State::Waiting if inputs.contains(operation) => {}
                 State::Waiting | State::Ready | State::Started => progress.touched.push(Touched {
                     operation: *operation,
                     unmet: *unmet,

@@ -44,7 +44,7 @@ pub use timed::{PartTimes, Visits, run_timed};
 pub fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
     match simulation.reuse {
         Reuse::Off => run_all(simulation, sink),
-        Reuse::Exact => reuse::run(simulation, sink),
+        Reuse::Exact | Reuse::Summary => reuse::run(simulation, sink),
     }
 }
 

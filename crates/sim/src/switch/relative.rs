@@ -8,7 +8,7 @@ impl Switch {
     /// Passes on what counts of it.
     pub(super) fn related(&self, state: &mut State) {
         let Self {
-            // It changes with the network.
+            // It changes with the network, and no network changes between two states that are compared.
             table: _,
             path: _,
             hops,
@@ -53,7 +53,8 @@ impl Egress {
     fn related(&self, state: &mut State) {
         let Self { wire, queues, scheduler, frames, marking: _, rate, has_failed } = self;
         wire.relate(state);
-        state.word("bytes in queues", queues.length());
+        // They wait for a link that has failed.
+        state.unless(queues.length() > 0, "packets in queues");
         // Of it no number is a time.
         state.text("scheduler", scheduler);
         state.word("index of the rate", *rate);

@@ -2,36 +2,92 @@
 //!
 //! The run is simulated until its state at a quiet instant is the state of an earlier one: the time between them is the period.
 //! Everything that counts for the future is part of that state ([`relative`](crate::relative)), and the workload that follows
-//! is the same ([`plan`]), so that the period happens again, as often as the workload has it. Then the simulation without
-//! those periods is run: it is the same up to that instant, and continues with what follows the last copy. Its state
-//! is compared once more on the way, whole.
+//! is the same ([`plan`]), so that the period happens again, as often as the workload has it and until something else
+//! happens: a link changes, another job begins. Then the simulation without those periods is run: it is the same up to that instant,
+//! and continues with what follows the last copy. Its state is compared once more on the way, whole; from there on it may
+//! repeat itself again, and so on.
 //!
 //! Results are the same as of a run that simulates everything, bit by bit. Whatever is not as expected makes the run simulate
 //! everything.
 
 mod plan;
+mod records;
 mod search;
-
-use std::ops::ControlFlow;
 
 use incast_engine::model::Cause;
 use incast_engine::windows;
 use incast_net::Invalid;
 use incast_net::describe::Simulation;
-use incast_net::describe::work::Operation;
+use incast_net::describe::reuse::Reuse;
 use incast_net::record::tally::Counts;
 use incast_net::record::{
-    FlowRecord, Flusher, LimitRecord, OperationRecord, Outcome, PortTotals, Progress, Records, Repetition,
-    Reused, Sink, Watched,
+    FlowRecord, Flusher, LimitRecord, OperationRecord, Outcome, Records, Repetition, Reused, Shifted, Sink,
+    Watched,
 };
-use incast_units::{Bytes, Time};
+use incast_units::Time;
 
 use super::watch::Watch;
 use super::{bound, build, limits, outcome, prepare};
 use crate::facts::Facts;
-use crate::host::work::waits_from_the_beginning;
-use plan::{Job, Jobs, Shift};
+use plan::Jobs;
+use records::{Late, Rest, Shifts, add};
 use search::{Goal, Hit, Quiet, Search};
+
+/// A repetition: the copies that are left out, and the simulation without them.
+struct Level {
+    hit: Hit,
+    /// The two instants with the same state.
+    earlier: Quiet,
+    later: Quiet,
+    /// The jobs with the copies.
+    with: Jobs,
+    /// The jobs without them.
+    without: Jobs,
+    /// The simulation without them.
+    simulation: Simulation,
+}
+
+impl Level {
+    fn new(mut hit: Hit, kept: Vec<(usize, Quiet)>, with: Jobs) -> Result<Self, Invalid> {
+        let [mut earlier, mut later] = [None, None];
+        for (number, quiet) in kept {
+            match number {
+                number if number == hit.instants[0] => earlier = Some(quiet),
+                number if number == hit.instants[1] => later = Some(quiet),
+                _ => {}
+            }
+        }
+        match (earlier, later, hit.without.take()) {
+            (Some(earlier), Some(later), Some((simulation, without))) => {
+                Ok(Self { hit, earlier, later, with, without, simulation })
+            }
+            _ => Err(Invalid("a state that was found again is lost".to_owned())),
+        }
+    }
+
+    fn period(&self) -> Time {
+        Time::from_ps(self.later.state.now - self.earlier.state.now)
+    }
+
+    /// Returns what all copies together count.
+    fn more(&self, of: fn(&Counts) -> u64) -> u64 {
+        u64::from(self.hit.copies) * (of(&self.later.counts) - of(&self.earlier.counts))
+    }
+
+    /// Describes it, when it begins so much later in the whole run.
+    fn repetition(&self, later: Time, are_written: bool) -> Repetition {
+        let jobs = self.with.jobs.iter().zip(&self.hit.shifts);
+        Repetition {
+            from: Time::from_ps(self.earlier.state.now) + later,
+            period: self.period(),
+            copies: self.hit.copies,
+            flows: self.later.counts.finished - self.earlier.counts.finished,
+            hops: self.later.counts.hops - self.earlier.counts.hops,
+            are_written,
+            shifted: jobs.map(|(job, shift)| Shifted { flows: job.flows.clone(), by: shift.flows }).collect(),
+        }
+    }
+}
 
 /// Runs a simulation as [`run`](super::run) does, and reuses what repeats itself.
 ///
@@ -48,40 +104,33 @@ pub(super) fn run(simulation: &Simulation, sink: &mut dyn Sink) -> Result<Outcom
             return Ok(Outcome { reuse, ..outcome });
         }
     };
-    let mut search = Search::new(simulation, &facts, &jobs, Goal::Repetition);
+    let mut search = Search::new(simulation, &facts, &jobs, Goal::Repetition, 0);
     let mut flusher = Flusher::default();
     let mut watched = Watched { watch: Watch::new(simulation, &facts), sink: &mut *sink };
     let nodes = build::nodes(&facts, simulation)?;
     let limits = limits(simulation, &facts);
     let ended = windows::run_before(&facts, limits, nodes, &mut flusher, &mut watched, &mut search);
-    let Search { hit, mut kept, reason, seen, .. } = search;
+    let Search { hit, kept, reason, seen, .. } = search;
     let Some(hit) = hit else {
         let outcome = outcome::outcome(ended, simulation, &facts, flusher, watched);
         let reason = reason.or_else(|| (seen < 2).then(|| few(seen)));
         let simulated_hops = outcome.hops;
-        let reuse = Some(Reused { instants: seen as u64, reason, simulated_hops, repetition: None });
+        let reuse = Some(Reused { instants: seen as u64, reason, simulated_hops, ..Reused::default() });
         return Ok(Outcome { reuse, ..outcome });
     };
     // Everything up to this instant has its place in the result.
     let (cause, now, mut state) = ended;
     flusher.take(&mut state.tally.records);
     flusher.flush(Time::from_ps(now), &facts, &mut watched);
-    let [first, second] = hit.instants;
-    let mut quiet = |number| {
-        let place = kept.iter().position(|(other, _)| *other == number);
-        place.map(|place| kept.swap_remove(place).1)
-    };
-    let (Some(earlier), Some(later)) = (quiet(first), quiet(second)) else {
-        return Err(Invalid("a state that was found again is lost".to_owned()));
-    };
-    let simulated = later.counts.hops;
     let ended = (cause, now, state);
     let first = outcome::outcome(ended, simulation, &facts, Flusher::default(), watched);
     let (ports, operations) = (&first.ports, &first.unfinished_operations);
     let fingerprint = outcome::fingerprint(&flusher, ports, &first.unfinished, operations, now);
     let first = Outcome { fingerprint, ..first };
-    let splice = Splice { simulation, facts: &facts, jobs: &jobs, hit, earlier, later };
-    splice.run(first, (simulated, seen), flusher, sink)
+    let level = Level::new(hit, kept, jobs)?;
+    let simulated = level.later.counts.hops;
+    let splice = Splice { simulation, facts: &facts, levels: vec![level], simulated, seen };
+    splice.run(first, flusher, sink)
 }
 
 /// Says that there are too few quiet instants to compare.
@@ -96,132 +145,131 @@ fn few(seen: usize) -> String {
 struct Splice<'a> {
     simulation: &'a Simulation,
     facts: &'a Facts<'a>,
-    jobs: &'a Jobs,
-    hit: Hit,
-    /// The two instants with the same state.
-    earlier: Quiet,
-    later: Quiet,
+    /// The repetitions so far, each of the run without the copies of those before.
+    levels: Vec<Level>,
+    /// Packet-hops that were simulated, and quiet instants that were seen.
+    simulated: u64,
+    seen: usize,
+}
+
+/// A run of the last level that has ended, and its records.
+enum Ended {
+    /// It repeats itself once more.
+    Again(Box<Level>),
+    /// It came to its end.
+    Whole(Box<(Outcome, Records)>),
+    /// The sink stopped it before the copies.
+    Stopped,
+    /// It is not as expected: the reason.
+    Unfit(String),
 }
 
 impl Splice<'_> {
-    /// Runs what is left after the part with the outcome `first`, with the hops and quiet instants in it, and
-    /// passes what is not in `flusher` on.
-    fn run(
-        self,
-        first: Outcome,
-        (simulated, seen): (u64, usize),
-        flusher: Flusher,
-        sink: &mut dyn Sink,
-    ) -> Result<Outcome, Invalid> {
-        let Self { simulation, hit, earlier, later, .. } = &self;
-        let period = later.state.now - earlier.state.now;
-        let repetition = Repetition {
-            from: Time::from_ps(earlier.state.now),
-            period: Time::from_ps(period),
-            copies: hit.copies,
-            flows: later.counts.finished - earlier.counts.finished,
-            hops: later.counts.hops - earlier.counts.hops,
-        };
-        let (end, number) = (later.state.now, hit.instants[1]);
-        let reached = (&earlier.reached[..], &later.reached[..]);
-        let short = match self.jobs.without(simulation, reached, &hit.shifts, hit.copies) {
-            Ok(short) => short,
-            Err(reason) => return self.all_again(simulated, seen, reason, end, sink),
-        };
-        let until = simulation.until;
-        let left_out = Time::from_ps(period).times(hit.copies.into());
-        let until = if until == Time::NEVER { until } else { until - left_out };
-        let short = Simulation { until, ..short };
-        let facts = prepare(&short)?;
-        let jobs = match Jobs::new(&short) {
-            Ok(jobs) => jobs,
-            Err(reason) => return self.all_again(simulated, seen, reason, end, sink),
-        };
-        let mut search = Search::new(&short, &facts, &jobs, Goal::Confirmation(number, later));
-        let mut own = Flusher::default();
-        let mut rest = Rest { from: earlier.state.now, records: Records::default(), sink };
-        let watch = Watch::new(&short, &facts);
-        let nodes = build::nodes(&facts, &short)?;
-        let limits = limits(&short, &facts);
-        let (ended, has_drawn) = {
-            let mut watched = Watched { watch, sink: &mut rest };
-            let state = windows::run_before(&facts, limits, nodes, &mut own, &mut watched, &mut search);
-            let has_drawn = state.2.nodes.iter().any(|slot| slot.node.inspect().has_drawn());
-            (outcome_of(state, &short, &facts, own, watched), has_drawn)
-        };
-        let (cause, ended) = ended;
-        let simulated = simulated + ended.hops;
-        let Rest { records, sink, .. } = rest;
-        let problem = match (&search.goal, cause) {
-            _ if search.is_other => Some("the run without it is another one"),
-            (Goal::Nothing, Cause::Finished | Cause::TimeLimit) if !has_drawn => None,
-            (Goal::Nothing, Cause::Finished | Cause::TimeLimit) => {
-                Some("what follows it draws about packets")
+    /// Runs what is left after the part with the outcome `first`, and passes what is not in `flusher` on.
+    fn run(mut self, first: Outcome, flusher: Flusher, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+        loop {
+            match self.run_last(sink)? {
+                Ended::Again(level) => self.levels.push(*level),
+                Ended::Whole(whole) => return Ok(self.join(*whole, flusher, sink)),
+                Ended::Stopped => return Ok(Outcome { reuse: Some(self.reused(None)), ..first }),
+                Ended::Unfit(reason) => return self.all_again(reason, sink),
             }
-            (Goal::Nothing, Cause::Interrupted) => None,
-            (Goal::Nothing, Cause::Stalled) => Some("the run stalls after it"),
-            // The sink has stopped the second run, which had not come to that instant again.
-            (_, Cause::Interrupted) => {
-                let reused = Reused { instants: seen as u64, simulated_hops: simulated, ..Reused::default() };
-                return Ok(Outcome { reuse: Some(reused), ..first });
-            }
-            _ => Some("the run without it ends early"),
-        };
-        if let Some(problem) = problem {
-            return self.all_again(simulated, seen, format!("a period was found, but {problem}"), end, sink);
         }
-        let reused = Reused {
-            instants: seen as u64,
-            repetition: Some(repetition),
-            reason: None,
-            simulated_hops: simulated,
+    }
+
+    /// Returns the account of repetition, without any that was reused.
+    fn reused(&self, reason: Option<String>) -> Reused {
+        let (instants, simulated_hops) = (self.seen as u64, self.simulated);
+        Reused { instants, simulated_hops, reason, ..Reused::default() }
+    }
+
+    /// Runs the simulation without the copies of all repetitions so far.
+    fn run_last(&mut self, sink: &mut dyn Sink) -> Result<Ended, Invalid> {
+        let (Some(first), Some(last)) = (self.levels.first(), self.levels.last()) else {
+            return Err(Invalid("there is no repetition to leave out".to_owned()));
         };
-        Ok(self.join(ended, reused, &jobs, records, flusher, sink))
+        let Level { simulation, without, later, .. } = last;
+        let facts = prepare(simulation)?;
+        let mut search = Search::new(simulation, &facts, without, Goal::Confirmation(later), self.seen);
+        let mut own = Flusher::default();
+        let mut rest = Rest { from: first.earlier.state.now, records: Records::default(), sink };
+        let mut watched = Watched { watch: Watch::new(simulation, &facts), sink: &mut rest };
+        let nodes = build::nodes(&facts, simulation)?;
+        let limits = limits(simulation, &facts);
+        let state = windows::run_before(&facts, limits, nodes, &mut own, &mut watched, &mut search);
+        let Search { hit, kept, goal, is_other, seen, .. } = search;
+        self.seen = seen;
+        if let Some(hit) = hit {
+            let level = Level::new(hit, kept, without.clone())?;
+            self.simulated += level.later.counts.hops;
+            return Ok(Ended::Again(Box::new(level)));
+        }
+        let cause = state.0;
+        let has_drawn = state.2.nodes.iter().any(|slot| slot.node.inspect().has_drawn());
+        let ended = outcome::outcome(state, simulation, &facts, own, watched);
+        self.simulated += ended.hops;
+        let problem = match (goal, cause) {
+            _ if is_other => "the run without it is another one",
+            (Goal::Repetition, Cause::Finished | Cause::TimeLimit) if has_drawn => {
+                "what follows it draws about packets"
+            }
+            (Goal::Repetition, Cause::Stalled) => "the run stalls after it",
+            (Goal::Repetition, Cause::Finished | Cause::TimeLimit | Cause::Interrupted) => {
+                return Ok(Ended::Whole(Box::new((ended, rest.records))));
+            }
+            // The sink has stopped the run, which had not come to that instant again.
+            (Goal::Confirmation(_), Cause::Interrupted) => return Ok(Ended::Stopped),
+            (Goal::Confirmation(_), _) => "the run without it ends early",
+        };
+        Ok(Ended::Unfit(format!("a period was found, but {problem}")))
     }
 
     /// Makes the outcome of the whole run from the outcome of the run without the copies, and passes the records of the copies and
     /// of what follows them to the sink.
     fn join(
         &self,
-        ended: Outcome,
-        reused: Reused,
-        short: &Jobs,
-        records: Records,
+        (ended, records): (Outcome, Records),
         mut flusher: Flusher,
         sink: &mut dyn Sink,
     ) -> Outcome {
-        let Self { simulation, facts, hit, earlier, later, .. } = self;
-        let end = later.state.now;
-        let period = end - earlier.state.now;
-        let copies = u64::from(hit.copies);
+        let Self { simulation, facts, levels, .. } = self;
+        let are_written = simulation.reuse != Reuse::Summary;
         let mut all = Watched { watch: Watch::new(simulation, facts), sink };
-        let shifts = Shifts {
-            whole: self.jobs,
-            short,
-            by_job: &hit.shifts,
-            operations: &simulation.operations,
-            period,
-        };
-        for copy in 1..=hit.copies {
-            let mut shifted = shifts.of(&records, copy, |time| time < end);
-            flusher.take(&mut shifted);
-            flusher.flush(Time::from_ps(end + period * u64::from(copy)), *facts, &mut all);
+        let shifts = Shifts(levels);
+        let mut repetitions = Vec::new();
+        let mut left_out = Time::ZERO;
+        for (number, level) in levels.iter().enumerate() {
+            let (from, end) = (level.earlier.state.now, level.later.state.now);
+            repetitions.push(level.repetition(left_out, are_written));
+            all.copies(!are_written);
+            for copy in 1..=level.hit.copies {
+                let mut shifted = shifts.of(&records, number, copy, |time| (from..end).contains(&time));
+                flusher.take(&mut shifted);
+                left_out += level.period();
+                flusher.flush(Time::from_ps(end) + left_out, *facts, &mut all);
+            }
+            all.copies(false);
+            let next = levels.get(number + 1).map(|next| next.later.state.now);
+            let is_here = |time| time >= end && next.is_none_or(|next| time < next);
+            flusher.take(&mut shifts.of(&records, number + 1, 0, is_here));
+            if let Some(next) = next {
+                flusher.flush(Time::from_ps(next) + left_out, *facts, &mut all);
+            }
         }
-        let mut shifted = shifts.of(&records, hit.copies, |time| time >= end);
-        flusher.take(&mut shifted);
-        let now = ended.now + Time::from_ps(period).times(copies);
+        let now = ended.now + left_out;
         flusher.finish(now, *facts, &mut all);
-        let more = |of: fn(&Counts) -> u64| copies * (of(&later.counts) - of(&earlier.counts));
+        let more = |of: fn(&Counts) -> u64| levels.iter().map(|level| level.more(of)).sum::<u64>();
         let mut ports = ended.ports;
-        for (port, (before, after)) in ports.iter_mut().zip(earlier.ports.iter().zip(&later.ports)) {
-            add(port, before, after, copies);
+        for level in levels {
+            let both = level.earlier.ports.iter().zip(&level.later.ports);
+            for (port, (before, after)) in ports.iter_mut().zip(both) {
+                add(port, before, after, level.hit.copies.into());
+            }
         }
-        let unfinished: Vec<FlowRecord> =
-            ended.unfinished.iter().map(|record| shifts.flow(record, hit.copies)).collect();
-        let limits: Vec<LimitRecord> =
-            ended.limits.iter().map(|record| shifts.limit(record, hit.copies)).collect();
+        let unfinished: Vec<FlowRecord> = ended.unfinished.iter().map(|of| shifts.open_flow(of)).collect();
+        let limits: Vec<LimitRecord> = ended.limits.iter().map(|of| shifts.open_limit(of)).collect();
         let unfinished_operations: Vec<OperationRecord> =
-            ended.unfinished_operations.iter().map(|record| shifts.operation(record, hit.copies)).collect();
+            ended.unfinished_operations.iter().map(|of| shifts.open_operation(of)).collect();
         let fingerprint =
             outcome::fingerprint(&flusher, &ports, &unfinished, &unfinished_operations, now.ps());
         Outcome {
@@ -246,208 +294,19 @@ impl Splice<'_> {
             operations_ended: ended.operations_ended + more(|counts| counts.ended),
             unfinished_operations,
             bounds: bound::bounds(simulation, facts),
-            reuse: Some(reused),
+            reuse: Some(Reused { repetitions, ..self.reused(None) }),
             fingerprint,
             violations: ended.violations,
         }
     }
 
-    /// Simulates everything, of which the sink has had the records before `end` (ps).
-    fn all_again(
-        &self,
-        simulated: u64,
-        seen: usize,
-        reason: String,
-        end: u64,
-        sink: &mut dyn Sink,
-    ) -> Result<Outcome, Invalid> {
+    /// Simulates everything, of which the sink has had the records before the first copy.
+    fn all_again(&self, reason: String, sink: &mut dyn Sink) -> Result<Outcome, Invalid> {
+        let end = self.levels.first().map_or(0, |level| level.later.state.now);
         let mut late = Late { from: Time::from_ps(end), sink };
         let outcome = super::run_all(self.simulation, &mut late)?;
-        let reused = Reused {
-            instants: seen as u64,
-            repetition: None,
-            reason: Some(reason),
-            simulated_hops: simulated + outcome.hops,
-        };
-        Ok(Outcome { reuse: Some(reused), ..outcome })
-    }
-}
-
-/// Returns the reason for which a run ended, and its outcome.
-fn outcome_of(
-    state: (Cause, u64, incast_engine::model::RunState<super::slot::Slot>),
-    simulation: &Simulation,
-    facts: &Facts,
-    flusher: Flusher,
-    sink: Watched<'_, Watch<'_>>,
-) -> (Cause, Outcome) {
-    let cause = state.0;
-    (cause, outcome::outcome(state, simulation, facts, flusher, sink))
-}
-
-/// Adds a multiple of what a port sent between two instants.
-fn add(port: &mut PortTotals, before: &PortTotals, after: &PortTotals, times: u64) {
-    let PortTotals {
-        node: _,
-        port: _,
-        transmitted,
-        packets,
-        drops,
-        dropped,
-        marked,
-        trimmed,
-        corrupted,
-        // The longest queue of a copy is that of the period.
-        peak_queue: _,
-        paused,
-        pauses_sent,
-        storms,
-        storm_drops,
-        receiver_drops,
-    } = port;
-    let bytes = |of: fn(&PortTotals) -> Bytes| Bytes::new((of(after).get() - of(before).get()) * times);
-    let count = |of: fn(&PortTotals) -> u64| (of(after) - of(before)) * times;
-    *transmitted += bytes(|of| of.transmitted);
-    *packets += count(|of| of.packets);
-    *drops += count(|of| of.drops);
-    *dropped += bytes(|of| of.dropped);
-    *marked += count(|of| of.marked);
-    *trimmed += count(|of| of.trimmed);
-    *corrupted += count(|of| of.corrupted);
-    *paused += (after.paused - before.paused).times(times);
-    *pauses_sent += count(|of| of.pauses_sent);
-    *storms += count(|of| of.storms);
-    *storm_drops += count(|of| of.storm_drops);
-    *receiver_drops += count(|of| of.receiver_drops);
-}
-
-/// The shifts of records from the run without the copies to the whole run.
-struct Shifts<'a> {
-    whole: &'a Jobs,
-    short: &'a Jobs,
-    by_job: &'a [Shift],
-    /// The operations of the whole run.
-    operations: &'a [Operation],
-    /// (ps)
-    period: u64,
-}
-
-impl Shifts<'_> {
-    /// Returns the records whose time is chosen, shifted by a number of periods.
-    fn of(&self, records: &Records, periods: u32, chosen: impl Fn(u64) -> bool) -> Records {
-        let chosen = |time: Time| chosen(time.ps());
-        let flows = records.flows.iter().filter(|record| chosen(record.finish));
-        let limits = records.limits.iter().filter(|record| chosen(record.end));
-        let operations = records.operations.iter().filter(|record| chosen(record.end));
-        Records {
-            flows: flows.map(|record| self.flow(record, periods)).collect(),
-            limits: limits.map(|record| self.limit(record, periods)).collect(),
-            operations: operations.map(|record| self.operation(record, periods)).collect(),
-            ..Records::default()
-        }
-    }
-
-    fn time(&self, time: Time, periods: u32) -> Time {
-        if time == Time::NEVER { time } else { time + Time::from_ps(self.period).times(periods.into()) }
-    }
-
-    /// The number that flow or operation `number` of a job has in the whole run.
-    fn number_of_flow(&self, flow: u32, periods: u32) -> u32 {
-        let job = self.short.of_flow(flow);
-        let [from, to]: [&Job; 2] = [&self.short.jobs[job], &self.whole.jobs[job]];
-        flow - from.flows.start + to.flows.start + self.by_job[job].times(periods).flows
-    }
-
-    fn number_of_operation(&self, operation: u32, periods: u32) -> u32 {
-        let holds = |job: &&Job| operation >= job.operations.start;
-        let job = self.short.jobs.iter().take_while(holds).count().saturating_sub(1);
-        let [from, to]: [&Job; 2] = [&self.short.jobs[job], &self.whole.jobs[job]];
-        operation - from.operations.start + to.operations.start + self.by_job[job].times(periods).operations
-    }
-
-    fn flow(&self, record: &FlowRecord, periods: u32) -> FlowRecord {
-        FlowRecord {
-            flow: self.number_of_flow(record.flow, periods),
-            start: self.time(record.start, periods),
-            finish: self.time(record.finish, periods),
-            delivered: self.time(record.delivered, periods),
-            ..*record
-        }
-    }
-
-    fn limit(&self, record: &LimitRecord, periods: u32) -> LimitRecord {
-        LimitRecord {
-            flow: self.number_of_flow(record.flow, periods),
-            start: self.time(record.start, periods),
-            end: self.time(record.end, periods),
-            ..*record
-        }
-    }
-
-    fn operation(&self, record: &OperationRecord, periods: u32) -> OperationRecord {
-        let operation = self.number_of_operation(record.operation, periods);
-        // It has started before all periods, and not once in each.
-        let began = waits_from_the_beginning(&self.operations[operation as usize]);
-        OperationRecord {
-            operation,
-            start: if began { record.start } else { self.time(record.start, periods) },
-            end: self.time(record.end, periods),
-        }
-    }
-}
-
-/// Keeps the records from an instant on; asks a sink whether to go on.
-struct Rest<'a> {
-    /// (ps)
-    from: u64,
-    records: Records,
-    sink: &'a mut dyn Sink,
-}
-
-impl Sink for Rest<'_> {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        let from = Time::from_ps(self.from);
-        self.records.flows.extend(records.iter().filter(|record| record.finish >= from));
-    }
-
-    fn limits(&mut self, records: &[LimitRecord]) {
-        let from = Time::from_ps(self.from);
-        self.records.limits.extend(records.iter().filter(|record| record.end >= from));
-    }
-
-    fn operations(&mut self, records: &[OperationRecord]) {
-        let from = Time::from_ps(self.from);
-        self.records.operations.extend(records.iter().filter(|record| record.end >= from));
-    }
-
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.sink.progress(progress)
-    }
-}
-
-/// Passes the records from an instant on to a sink that has had the earlier ones.
-struct Late<'a> {
-    from: Time,
-    sink: &'a mut dyn Sink,
-}
-
-impl Sink for Late<'_> {
-    fn flows(&mut self, records: &[FlowRecord]) {
-        let first = records.partition_point(|record| record.finish < self.from);
-        self.sink.flows(&records[first..]);
-    }
-
-    fn limits(&mut self, records: &[LimitRecord]) {
-        let first = records.partition_point(|record| record.end < self.from);
-        self.sink.limits(&records[first..]);
-    }
-
-    fn operations(&mut self, records: &[OperationRecord]) {
-        let first = records.partition_point(|record| record.end < self.from);
-        self.sink.operations(&records[first..]);
-    }
-
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.sink.progress(progress)
+        let reused = self.reused(Some(reason));
+        let simulated_hops = reused.simulated_hops + outcome.hops;
+        Ok(Outcome { reuse: Some(Reused { simulated_hops, ..reused }), ..outcome })
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Job {
 }
 
 /// The jobs of a simulation, by number, and of each flow its job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Jobs {
     pub(super) jobs: Vec<Job>,
     of_flows: Vec<u16>,
@@ -97,7 +97,6 @@ fn unfit(simulation: &Simulation) -> Option<String> {
         (operations.is_empty(), "there is no job: its flows start by themselves"),
         (samples, "samples are taken, at times that do not shift"),
         (!captures.is_empty() || *pauses, "packets or pauses are recorded"),
-        (!network.changes.is_empty(), "links change, at times that do not shift"),
         (network.circuits.is_some(), "circuits change, at times that do not shift"),
         (*impairments != Impairments::default(), "impairments draw at random, or differ from time to time"),
         (switch.trimming.is_some(), "trimming draws at random about packets"),
@@ -152,7 +151,9 @@ impl Jobs {
         let shift = Shift { operations: later.ended - earlier.ended, flows: later.done - earlier.done };
         let count = operations.len() as u32;
         if shift.operations == 0 {
-            return if later.ended == count { Ok(None) } else { Err(format!("job {job} has not moved")) };
+            // It is over, or has not begun.
+            let rests = later.ended == count || later.touched == 0;
+            return if rests { Ok(None) } else { Err(format!("job {job} has not moved")) };
         }
         let own = &simulation.operations[operations.start as usize..operations.end as usize];
         let mut end = count;
@@ -177,8 +178,9 @@ impl Jobs {
         }
     }
 
-    /// Returns a simulation without a number of periods of each job, which had reached this at the end of the first of them. What is
-    /// left out begins with the first operation that was as at the beginning.
+    /// Returns a simulation without a number of periods of each job, which had reached this at the end of the first of them, at
+    /// `now`, with the time that they take. What is left out begins with the first operation that was as at the beginning.
+    /// What happens at a time of its own after that happens so much earlier.
     ///
     /// # Errors
     /// An operation behind it depends on one without a counterpart. Returns a sentence that names it.
@@ -186,9 +188,15 @@ impl Jobs {
         &self,
         simulation: &Simulation,
         (earlier, later): (&[Reached], &[Reached]),
-        shifts: &[Shift],
-        periods: u32,
+        (now, left_out): (Time, Time),
+        (shifts, periods): (&[Shift], u32),
     ) -> Result<Simulation, String> {
+        let moved = |time: Time| match time {
+            Time::NEVER => time,
+            time if time <= now => time,
+            // What lies in the part that is left out has passed when that is over.
+            time => time.max(now + left_out) - left_out,
+        };
         let (mut operations, mut flows) = (Vec::new(), Vec::new());
         for (number, job) in self.jobs.iter().enumerate() {
             let fewer = shifts[number].times(periods);
@@ -204,6 +212,8 @@ impl Jobs {
                     _ => fewer,
                 };
                 let mut operation = simulation.operations[operation].clone();
+                operation.earliest = moved(operation.earliest);
+                operation.start_before = moved(operation.start_before);
                 for other in operation.after.iter_mut().chain(&mut operation.after_start) {
                     if back.operations > 0 && *other < least + back.operations {
                         return Err(format!("operation {index} depends on operation {other}, far before it"));
@@ -227,7 +237,11 @@ impl Jobs {
             flows.extend_from_slice(&simulation.flows[job.flows.start as usize..cut_flow as usize]);
             flows.extend_from_slice(&simulation.flows[behind as usize..job.flows.end as usize]);
         }
-        Ok(Simulation { operations, flows, ..simulation.clone() })
+        flows.iter_mut().for_each(|flow: &mut Flow| flow.start = moved(flow.start));
+        let mut network = simulation.network.clone();
+        network.changes.iter_mut().for_each(|change| change.time = moved(change.time));
+        let until = if simulation.until == Time::NEVER { Time::NEVER } else { simulation.until - left_out };
+        Ok(Simulation { operations, flows, network, until, ..simulation.clone() })
     }
 }
 

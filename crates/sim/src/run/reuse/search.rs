@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use incast_engine::windows::Observer;
 use incast_net::describe::Simulation;
+use incast_net::describe::network::{Detection, Network};
 use incast_net::describe::work::What;
 use incast_net::record::PortTotals;
 use incast_net::record::tally::Counts;
@@ -19,7 +20,8 @@ use crate::run::slot::Slot;
 /// States that are kept whole, the last ones: a period has no more quiet instants than this.
 const KEPT: usize = 16;
 
-/// Share of what is left that a repetition must cover, as its reciprocal: for less the search continues.
+/// Share of what is left that a repetition must cover, as its reciprocal; or the packet-hops in the copies, as a multiple of
+/// what must be simulated once more. For less the search continues.
 const WORTH: u64 = 2;
 
 /// Everything at one quiet instant.
@@ -34,10 +36,12 @@ pub(super) struct Quiet {
     pub(super) reached: Vec<Reached>,
     /// Number of messages that are left of each connection.
     left: BTreeMap<u32, u32>,
+    /// Time of the next operation that begins by itself, at a time of its own. (ps)
+    next_input: u64,
 }
 
 /// A state that has come again, and what follows from that.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Hit {
     /// Numbers of the quiet instants.
     pub(super) instants: [usize; 2],
@@ -45,6 +49,8 @@ pub(super) struct Hit {
     pub(super) shifts: Vec<Shift>,
     /// Number of periods that follow and are the same.
     pub(super) copies: u32,
+    /// The simulation without them, and its jobs.
+    pub(super) without: Option<(Simulation, Jobs)>,
 }
 
 /// The aim of a search.
@@ -52,10 +58,8 @@ pub(super) struct Hit {
 pub(super) enum Goal<'a> {
     /// A state that comes again.
     Repetition,
-    /// The state at a quiet instant, which must be this one.
-    Confirmation(usize, &'a Quiet),
-    /// Nothing more.
-    Nothing,
+    /// The state at a quiet instant, which must be this one; then a state that comes again.
+    Confirmation(&'a Quiet),
 }
 
 /// The search.
@@ -66,6 +70,8 @@ pub(super) struct Search<'a> {
     pub(super) goal: Goal<'a>,
     /// Flows that were done at the last instant.
     done: u64,
+    /// Whether something was in the way there that passes by itself.
+    again: bool,
     /// The instants, of which the last ones are kept.
     pub(super) seen: usize,
     pub(super) kept: Vec<(usize, Quiet)>,
@@ -84,6 +90,7 @@ impl<'a> Search<'a> {
         facts: &'a Facts<'a>,
         jobs: &'a Jobs,
         goal: Goal<'a>,
+        seen: usize,
     ) -> Self {
         Self {
             simulation,
@@ -91,7 +98,8 @@ impl<'a> Search<'a> {
             jobs,
             goal,
             done: 0,
-            seen: 0,
+            again: false,
+            seen,
             kept: Vec::new(),
             hit: None,
             reason: None,
@@ -121,7 +129,8 @@ impl<'a> Search<'a> {
         }
         (state.sent, state.path) = (Vec::new(), None);
         let reached = self.workload(&progress, &mut state);
-        Quiet { digest: state.digest(), state, counts: *counts, ports, reached, left: progress.left }
+        let (left, next_input) = (progress.left, progress.next_input);
+        Quiet { digest: state.digest(), state, counts: *counts, ports, reached, left, next_input }
     }
 
     /// Passes on the state of operations, by their distance from the number of those that have ended of their job.
@@ -215,12 +224,44 @@ impl<'a> Search<'a> {
             }
         }
         let period = later.state.now - earlier.state.now;
-        let left = self.simulation.until.ps().saturating_sub(later.state.now);
-        copies = copies.min(u32::try_from(left / period.max(1)).unwrap_or(u32::MAX));
+        let within = |time: u64| {
+            u32::try_from(time.saturating_sub(later.state.now) / period.max(1)).unwrap_or(u32::MAX)
+        };
+        copies = copies.min(within(self.simulation.until.ps()));
         if copies == 0 || copies == u32::MAX {
             return Err("the state comes again, and the workload ends".to_owned());
         }
-        Ok(Hit { instants: [0, 0], shifts, copies })
+        // What comes from outside ends the copies before it.
+        let next = self.next_change([earlier, later])?.min(later.next_input);
+        copies = copies.min(within(next.saturating_sub(1)));
+        if copies == 0 {
+            return Err(format!(
+                "the state comes again, and at {} a link changes or an operation begins by itself",
+                Time::from_ps(next)
+            ));
+        }
+        let reached = (&earlier.reached[..], &later.reached[..]);
+        let left_out = Time::from_ps(period).times(copies.into());
+        let at = (Time::from_ps(later.state.now), left_out);
+        let simulation = self.jobs.without(self.simulation, reached, at, (&shifts, copies))?;
+        let jobs = Jobs::new(&simulation)?;
+        Ok(Hit { instants: [0, 0], shifts, copies, without: Some((simulation, jobs)) })
+    }
+
+    /// Returns when the next link changes after the later of two instants (ps); [`u64::MAX`] for never.
+    ///
+    /// # Errors
+    /// A link changed between them, or nodes had not noticed that yet.
+    fn next_change(&self, [earlier, later]: [&Quiet; 2]) -> Result<u64, String> {
+        let Network { changes, detection: Detection { switches, hosts }, .. } = &self.simulation.network;
+        let delay = switches.max(hosts).ps();
+        let past = changes.partition_point(|change| change.time.ps() <= later.state.now);
+        if let Some(last) = past.checked_sub(1).map(|last| changes[last].time)
+            && last.ps().saturating_add(delay) >= earlier.state.now
+        {
+            return Err(format!("a link changed at {last}"));
+        }
+        Ok(changes.get(past).map_or(u64::MAX, |next| next.time.ps()))
     }
 
     /// Looks for an earlier instant with this state.
@@ -230,9 +271,11 @@ impl<'a> Search<'a> {
                 match self.repetition(earlier, quiet) {
                     Ok(hit) => {
                         let flows = |quiet: &Quiet| quiet.counts.finished;
-                        let again = (flows(quiet) - flows(earlier)) * u64::from(hit.copies);
+                        let copies = u64::from(hit.copies);
+                        let again = (flows(quiet) - flows(earlier)) * copies;
                         let left = self.simulation.flows.len() as u64 - flows(quiet);
-                        if again >= left / WORTH {
+                        let saved = (quiet.counts.hops - earlier.counts.hops) * copies;
+                        if again >= left / WORTH || saved >= quiet.counts.hops * WORTH {
                             return Some(Hit { instants: [*other, number], ..hit });
                         }
                         self.reason =
@@ -242,8 +285,11 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        if let Some((other, earlier)) = self.kept.last()
-            && let Some((part, count)) = quiet.state.difference(&earlier.state)
+        let differs = self.kept.last().and_then(|(other, earlier)| {
+            let (part, count) = quiet.state.difference(&earlier.state)?;
+            Some((*other, part, count))
+        });
+        if let Some((other, part, count)) = differs
             && self.closest.is_none_or(|closest| count <= closest)
         {
             self.closest = Some(count);
@@ -260,34 +306,46 @@ impl<'a> Search<'a> {
 
 impl Observer<Slot> for Search<'_> {
     fn wants(&mut self, counts: &Counts) -> bool {
-        !matches!(self.goal, Goal::Nothing) && counts.finished > self.done
+        match self.goal {
+            Goal::Repetition => {
+                counts.finished > self.done || self.again && counts.started == counts.finished
+            }
+            Goal::Confirmation(expected) => counts.finished >= expected.counts.finished,
+        }
     }
 
     fn see(&mut self, now: u64, counts: &Counts, nodes: &mut dyn Iterator<Item = &Slot>) -> ControlFlow<()> {
         if now == u64::MAX {
             return ControlFlow::Continue(());
         }
+        if let Goal::Confirmation(expected) = self.goal {
+            if now < expected.state.now {
+                return ControlFlow::Continue(());
+            }
+            let quiet = self.look(now, counts, nodes);
+            let same = quiet.state.equals(&expected.state) && now == expected.state.now;
+            self.is_other = !(same && quiet.counts == expected.counts && quiet.ports == expected.ports);
+            self.goal = Goal::Repetition;
+            self.done = counts.finished;
+            self.kept.push((self.seen.saturating_sub(1), quiet));
+            return if self.is_other { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        }
         let number = self.seen;
         (self.done, self.seen) = (counts.finished, self.seen + 1);
-        match self.goal {
-            Goal::Nothing => ControlFlow::Continue(()),
-            Goal::Confirmation(at, _) if at != number => ControlFlow::Continue(()),
-            Goal::Confirmation(_, expected) => {
-                let quiet = self.look(now, counts, nodes);
-                let same = quiet.state.equals(&expected.state) && quiet.state.now == expected.state.now;
-                self.is_other = !(same && quiet.counts == expected.counts && quiet.ports == expected.ports);
-                self.goal = Goal::Nothing;
-                if self.is_other { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let quiet = self.look(now, counts, nodes);
+        self.again = quiet.state.passes();
+        if self.again {
+            if self.closest.is_none_or(|closest| closest > 1) {
+                self.closest = Some(1);
+                self.reason = quiet.state.difference(&quiet.state).map(|(part, _)| part);
             }
-            Goal::Repetition => {
-                let quiet = self.look(now, counts, nodes);
-                self.hit = self.find(number, &quiet);
-                if self.kept.len() == KEPT {
-                    self.kept.remove(0);
-                }
-                self.kept.push((number, quiet));
-                if self.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            }
+            return ControlFlow::Continue(());
         }
+        self.hit = self.find(number, &quiet);
+        if self.kept.len() == KEPT {
+            self.kept.remove(0);
+        }
+        self.kept.push((number, quiet));
+        if self.hit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

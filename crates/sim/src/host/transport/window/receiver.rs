@@ -133,10 +133,10 @@ impl State {
         }
         let ends = messages.as_ref().map_or(0, |messages| messages.ends.len());
         state.word("messages that have not arrived", ends as u64);
-        state.unless(control.is_holding(), "an acknowledgement that is held");
+        state.until_over(control.is_holding(), "an acknowledgement that is held");
         // Its event is of the message for which it was set, and arms the next one for that: of two acknowledgements that
         // are due at one instant it decides which is first.
-        state.unless(*due != NEVER, "a timer of acknowledgements that has not expired");
+        state.until_over(*due != NEVER, "a timer of acknowledgements that has not expired");
         let origin = Origin { now: Time::from_ps(now), position: 0 };
         control.relate(&origin, state);
         state.word("open", *open);

@@ -70,7 +70,7 @@ impl Sender {
         let payload = facts.sizes(*algorithm).payload;
         let origin = Origin { now: Time::from_ps(state.now), position: next.wrapping_mul(payload) };
         if facts.signals(*algorithm).contains(Signals::INT) {
-            let ports = facts.switch_ports(message.flow);
+            let ports = facts.switch_ports(message.flow, origin.now);
             let sent = |(node, port): (NodeId, PortId)| {
                 state.sent.get(node as usize).and_then(|ports| ports.get(usize::from(port))).copied()
             };
