@@ -274,7 +274,8 @@ impl<N> Partition<N> {
             units: Vec::with_capacity(units.len()),
             ready: Ready::new(&[]),
         };
-        let (mut agendas, mut sampled, mut earliest) = (Vec::new(), Vec::new(), Vec::new());
+        let mut agendas = Vec::with_capacity(units.iter().map(|unit| unit.nodes.len()).sum());
+        let (mut sampled, mut earliest) = (Vec::new(), Vec::new());
         for (number, UnitOfNodes { nodes, lookahead }) in units.into_iter().enumerate() {
             let first = agendas.len() as u32;
             for (node, links) in nodes {

@@ -22,6 +22,7 @@ use receiver::Receivers;
 use sender::{Prospect, Sender, State};
 
 use super::context::{Context, Transport};
+use super::push_sparely;
 use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
@@ -370,7 +371,7 @@ impl Transport for Window {
         if let Some(free) = self.senders.get_mut(place as usize) {
             *free = sender;
         } else {
-            self.senders.push(sender);
+            push_sparely(&mut self.senders, sender);
         }
         self.note_place(index, place);
         if let Some(number) = connection {

@@ -20,6 +20,7 @@ use order::Order;
 use crate::facts::flows::FlowFacts;
 use crate::host::transport::context::Context;
 use crate::host::transport::incoming::{Incoming, NOWHERE};
+use crate::host::transport::push_sparely;
 use crate::host::transport::reply::{send_back, without_entropy};
 use crate::rank;
 use crate::recovery::{Verdict, keeps};
@@ -494,7 +495,7 @@ impl Receivers {
         if let Some(free) = self.states.get_mut(place as usize) {
             *free = state;
         } else {
-            self.states.push(state);
+            push_sparely(&mut self.states, state);
         }
         incoming.place = place;
         if let Some((number, _)) = connection {
