@@ -13,6 +13,7 @@ mod homa;
 mod incoming;
 mod ndp;
 mod reply;
+mod spare;
 mod window;
 
 use std::collections::BTreeMap;
@@ -125,14 +126,6 @@ transports! {
     Ndp(Ndp);
     Homa(Homa);
     #[cfg(feature = "examples")] Credits(crate::example::transport::Credits);
-}
-
-/// Appends to a list that often has one item for all its life: there is no room for more before there are.
-fn push_sparely<T>(list: &mut Vec<T>, item: T) {
-    if list.capacity() == 0 {
-        list.reserve_exact(1);
-    }
-    list.push(item);
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use receiver::Receivers;
 use sender::{Prospect, Sender, State};
 
 use super::context::{Context, Transport};
-use super::push_sparely;
+use super::spare::push_sparely;
 use crate::facts::flows::FlowFacts;
 use crate::host::nic::{Nic, Source};
 use crate::host::program::Step;
