@@ -223,12 +223,12 @@ DYING = """\
 import os, signal, sys
 if "incast.runs.runner.worker" in " ".join(sys.orig_argv):
     import incast.runs.runner.executor as executor
-    make = executor.execute
-    def execute(task, progress=None):
+    make = executor.obtain
+    def obtain(task, scenario, progress=None):
         if "seed = 8" in task.scenario:
             os.kill(os.getpid(), signal.SIGKILL)
-        return make(task, progress)
-    executor.execute = execute
+        return make(task, scenario, progress)
+    executor.obtain = obtain
 """
 
 
